@@ -1,0 +1,53 @@
+/* base/err.c: see err.h. Formatting into fixed arrays only; text that does not fit is cut, never overrun. */
+#include "base/err.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void wr_panic(const char *file, int line, const char *what) {
+    fprintf(stderr, "weir: internal error at %s:%d: %s\n", file, line, what);
+    abort();
+}
+
+wr_status wr_fail_at(wr_err *err, wr_status status, const char *code, const char *c_file, int c_line, const char *fmt, ...) {
+    wr_assert(status != WR_OK);
+    if (!err) return status;
+    memset(err, 0, sizeof *err);
+    err->status = status;
+    err->c_file = c_file;
+    err->c_line = c_line;
+    snprintf(err->code, sizeof err->code, "%s", code);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->message, sizeof err->message, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+#define FORMAT_INTO(field)                                    \
+    do {                                                      \
+        if (!err) return;                                     \
+        va_list ap;                                           \
+        va_start(ap, fmt);                                    \
+        vsnprintf(err->field, sizeof err->field, fmt, ap);    \
+        va_end(ap);                                           \
+    } while (0)
+
+void wr_err_detail(wr_err *err, const char *fmt, ...) { FORMAT_INTO(detail); }
+void wr_err_hint(wr_err *err, const char *fmt, ...) { FORMAT_INTO(hint); }
+void wr_err_place(wr_err *err, const char *fmt, ...) { FORMAT_INTO(place); }
+
+const char *wr_status_name(wr_status status) {
+    switch (status) {
+    case WR_OK: return "ok";
+    case WR_LIMIT: return "limit";
+    case WR_IO: return "io";
+    case WR_USER: return "user";
+    case WR_DATA: return "data";
+    case WR_CORRUPT: return "corrupt";
+    case WR_CANCELLED: return "cancelled";
+    case WR_UNSUPPORTED: return "unsupported";
+    }
+    return "unknown";
+}
