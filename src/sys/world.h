@@ -1,0 +1,70 @@
+/* sys/world.h: clock, randomness, files and threads come through this one interface, passed as a parameter, never a global. (contract)
+ *
+ * Idea       the real world is wr_world_posix(); a simulated one (tests/sim) has virtual time and files that tear and fail, so that a
+ *            whole job with N workers runs in one thread from a seed.
+ * Errors     WR_IO with errno's text and the path in `message`; `retriable` for EINTR/EAGAIN kinds.
+ * Thread     every call may be made from any thread; a wr_file belongs to one thread at a time (pread excepted).           */
+#pragma once
+#include "base/err.h"
+#include "base/str.h"
+
+typedef struct wr_world wr_world;
+typedef struct wr_file  wr_file;
+
+typedef struct wr_file_info {
+    char     name[256];     /* last path component, for list; else unset */
+    uint64_t size_bytes, inode, device;
+    int64_t  mtime_us;
+    bool     is_dir;
+} wr_file_info;
+
+enum { WR_OPEN_READ = 1, WR_OPEN_WRITE = 2, WR_OPEN_CREATE = 4, WR_OPEN_TRUNCATE = 8, WR_OPEN_APPEND = 16, WR_OPEN_EXCLUSIVE = 32 };
+
+typedef struct wr_world_vt {
+    int64_t   (*mono_us)(wr_world *);
+    int64_t   (*wall_us)(wr_world *);
+    uint64_t  (*random)(wr_world *);
+    wr_status (*file_open)(wr_world *, const char *path, int flags, wr_file **out, wr_err *);
+    void      (*file_close)(wr_world *, wr_file *);                                  /* NULL is legal */
+    wr_status (*file_pread)(wr_world *, wr_file *, void *buf, size_t len, uint64_t offset, size_t *got, wr_err *); /* got < len only at end of file */
+    wr_status (*file_write)(wr_world *, wr_file *, const void *buf, size_t len, wr_err *); /* all or error; at the file position (append) */
+    wr_status (*file_sync)(wr_world *, wr_file *, wr_err *);
+    wr_status (*file_truncate)(wr_world *, wr_file *, uint64_t size, wr_err *);
+    wr_status (*file_info)(wr_world *, wr_file *, wr_file_info *out, wr_err *);
+    wr_status (*stat)(wr_world *, const char *path, wr_file_info *out, bool *exists, wr_err *); /* a missing path is WR_OK with exists=false */
+    wr_status (*list)(wr_world *, const char *dir, wr_file_info **out, size_t *n, wr_err *);    /* sorted by name; free with wr_free; no . and .. */
+    wr_status (*rename)(wr_world *, const char *from, const char *to, wr_err *);
+    wr_status (*remove)(wr_world *, const char *path, wr_err *);                      /* file or empty directory */
+    wr_status (*make_dirs)(wr_world *, const char *path, wr_err *);
+    wr_status (*sync_dir)(wr_world *, const char *path, wr_err *);
+    wr_status (*spawn)(wr_world *, const char *name, void (*run)(void *), void *arg, void **thread, wr_err *);
+    void      (*join)(wr_world *, void *thread);
+    void      (*sleep_us)(wr_world *, int64_t us);
+} wr_world_vt;
+struct wr_world { const wr_world_vt *vt; };
+wr_world *wr_world_posix(void);
+
+WR_INLINE int64_t wr_mono_us(wr_world *w) { return w->vt->mono_us(w); }
+WR_INLINE int64_t wr_wall_us(wr_world *w) { return w->vt->wall_us(w); }
+
+/* A latch that threads wait on and others ring; spurious wake-ups are allowed. Real worlds block, simulated ones return at once. */
+typedef struct wr_bell wr_bell;
+wr_bell *wr_bell_new(void);
+void     wr_bell_free(wr_bell *bell);
+void     wr_bell_ring(wr_bell *bell);
+void     wr_bell_wait(wr_bell *bell, int64_t timeout_us); /* returns at once if rung since the last wait */
+typedef struct wr_mutex wr_mutex;
+wr_mutex *wr_mutex_new(void);
+void      wr_mutex_free(wr_mutex *m);
+void      wr_mutex_lock(wr_mutex *m);
+void      wr_mutex_unlock(wr_mutex *m);
+
+/* Helpers over the vt. */
+wr_status wr_file_read_all(wr_world *w, const char *path, size_t max_bytes, wr_sbuf *out, wr_err *err);
+/* Writes path.tmp, syncs, renames, syncs the directory: readers see the old or the new content, never a mix. */
+wr_status wr_file_replace(wr_world *w, const char *path, wr_str content, wr_err *err);
+int       wr_cpu_count(void);
+uint64_t  wr_ram_bytes(void);
+int64_t   wr_rss_bytes(void);       /* of this process, now */
+int64_t   wr_peak_rss_bytes(void);
+int64_t   wr_cpu_time_us(void);     /* of this process */
