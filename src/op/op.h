@@ -1,0 +1,249 @@
+/* op/op.h: the operator interface, the ledger, and the plain options of every operator. (contract)
+ *
+ * Idea       an operator consumes whole batches and watermarks of its inputs and emits batches. It does no I/O, takes no lock, starts no
+ *            thread, reads no clock but ctx->now_us. It knows neither SQL nor plan: plan/ fills an options struct, run/ creates one instance
+ *            per worker. In debug builds every operator is wrapped by the stream checker (op/check.c).
+ * Time       on_watermark gets the combined watermark (minimum over all channels of all inputs), strictly increasing; WR_TIME_MAX is the end of
+ *            input. After it returns with *more = false the runtime forwards vt->output_watermark(op, wm) downstream.
+ * Late rows  decided per row by batch->row_wm_us, never by the operator's clock: a row with row_wm_us >= window_end - 1 ms is late for
+ *            that window. Any other row is guaranteed to arrive before the watermark that would close its window.
+ * Changelog  +I and +U add a row, -U and -D remove an equal row. -U comes directly before its +U where both are in one batch.
+ * Ledger     for each input: rows in = rows absorbed/out + each named reason; the operator counts drops in ctx->ledger.
+ * Thread     one worker.                                                                                                       */
+#pragma once
+#include "expr/expr.h"
+#include "state/state.h"
+
+/* Why a row did not come out; names for reports in op/ledger.c. */
+typedef enum wr_reason {
+    WR_REASON_FILTERED,        /* condition not true */
+    WR_REASON_LATE,            /* behind the watermark for every window / the join */
+    WR_REASON_UNMATCHED_LEFT, WR_REASON_UNMATCHED_RIGHT, /* never had a partner: counted when that is certain (also when padded) */
+    WR_REASON_NULL_KEY,        /* join key is NULL */
+    WR_REASON_DUPLICATE,       /* removed by deduplication */
+    WR_REASON_RANKED_OUT,      /* beyond Top-N */
+    WR_REASON_EXPIRED,         /* state TTL */
+    WR_REASON_RETRACT_UNKNOWN, /* a retraction of a row never seen */
+    WR_REASON_NO_CHANGE,       /* update that changed no output column */
+    WR_REASON_BLANK, WR_REASON_MALFORMED, WR_REASON_FUTURE, WR_REASON_DEAD_LETTER, WR_REASON_TOMBSTONE, WR_REASON_REDELIVERED, /* sources */
+    WR_REASON_COUNT
+} wr_reason;
+const char *wr_reason_name(wr_reason reason);
+
+typedef struct wr_ledger {      /* one per operator instance; summed by reports; part of the checkpoint */
+    uint64_t in[2];             /* rows per input */
+    uint64_t out;               /* rows emitted, by kind below */
+    uint64_t out_kind[4];
+    uint64_t dropped[WR_REASON_COUNT];
+    uint64_t matched[2];        /* joins: rows of a side that had at least one partner */
+} wr_ledger;
+void wr_ledger_add(wr_ledger *into, const wr_ledger *from);
+
+typedef struct wr_op_ctx {      /* owned by the runtime, outlives the operator */
+    wr_world    *world;         /* for wr_prog_new only */
+    wr_account  *acct;
+    wr_ledger   *ledger;        /* runtime counts in[] and out; the operator counts dropped[] and matched[] */
+    const wr_tz *tz;
+    uint32_t     worker, n_workers, n_key_groups;
+    uint32_t     batch_rows;    /* most rows of an emitted batch, 1..WR_BATCH_MAX */
+    int64_t      now_us;        /* processing time, set by the runtime before each call */
+} wr_op_ctx;
+
+typedef struct wr_out wr_out;   /* where an operator's batches go; implemented by run/ and by tests */
+struct wr_out {
+    wr_status (*emit)(wr_out *out, wr_batch *batch /* (takes) */, wr_err *err);
+    bool (*full)(wr_out *out);  /* downstream asks to pause: return with *more = true soon */
+};
+WR_INLINE wr_status wr_emit(wr_out *out, wr_batch *batch, wr_err *err) { return batch ? out->emit(out, batch, err) : WR_OK; }
+
+typedef struct wr_op_usage {    /* what the operator remembers, for the bill, top and why */
+    int64_t  state_bytes;
+    uint64_t keys, rows;        /* keyed entries; buffered rows */
+    int64_t  oldest_us;         /* event time of the oldest thing kept, WR_TIME_MAX if none */
+} wr_op_usage;
+
+typedef struct wr_op wr_op;
+typedef struct wr_op_vt {
+    const char *name;
+    /* (borrows) batch. input 0 or 1. Emits everything that this batch changes. */
+    wr_status (*on_batch)(wr_op *op, uint32_t input, wr_batch *batch, wr_out *out, wr_err *err);
+    /* May stop early with *more = true when out->full(out); it is then called again with the same wm before anything else. */
+    wr_status (*on_watermark)(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err);
+    int64_t   (*output_watermark)(const wr_op *op, int64_t wm_us); /* what downstream may assume; default identity */
+    void      (*save)(wr_op *op, wr_sbuf *out);                    /* whole state of this instance, self-describing by key group */
+    wr_status (*load)(wr_op *op, wr_reader *in, uint32_t group_from, uint32_t group_to, wr_err *err); /* may be called for several images */
+    void      (*usage)(const wr_op *op, wr_op_usage *out);
+    void      (*close)(wr_op *op);                                 /* frees op itself */
+} wr_op_vt;
+struct wr_op {
+    const wr_op_vt *vt;
+    wr_op_ctx      *ctx;
+};
+/* Defaults for slots that an operator does not need; a vtable is always complete. */
+wr_status wr_op_no_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err);
+int64_t   wr_op_same_watermark(const wr_op *op, int64_t wm_us);
+void      wr_op_no_save(wr_op *op, wr_sbuf *out);
+wr_status wr_op_no_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err);
+void      wr_op_no_usage(const wr_op *op, wr_op_usage *out);
+
+/* ---- calc: filter and project (stateless) ---- */
+typedef struct wr_calc_opts {
+    wr_expr  *filter;           /* NULL = all rows */
+    uint32_t  n_exprs;
+    wr_expr **exprs;            /* output columns; over the input schema */
+    bool      pass;             /* output = input columns (exprs unused): a pure filter shares everything */
+} wr_calc_opts;
+wr_op *wr_calc_new(const wr_calc_opts *opts, wr_op_ctx *ctx);
+
+/* ---- window table function without aggregation: one copy of the row per window, adds window_start, window_end, window_time ---- */
+typedef enum wr_window_kind { WR_WINDOW_TUMBLE, WR_WINDOW_HOP, WR_WINDOW_CUMULATE, WR_WINDOW_SESSION } wr_window_kind;
+typedef struct wr_window {
+    wr_window_kind kind;
+    int64_t  size_us, slide_us, offset_us; /* TUMBLE: slide = size; CUMULATE: slide = step; SESSION: size = gap */
+    uint32_t time_col;                     /* event-time column of the input */
+    bool     ltz;                          /* time column is TIMESTAMP_LTZ: windows align to local time of ctx->tz */
+} wr_window;
+wr_op *wr_window_tvf_new(const wr_window *window, const wr_schema *input, wr_op_ctx *ctx);
+
+/* ---- aggregates ---- */
+typedef enum wr_agg_kind {
+    WR_AGG_COUNT_STAR, WR_AGG_COUNT, WR_AGG_SUM, WR_AGG_SUM0, WR_AGG_AVG, WR_AGG_MIN, WR_AGG_MAX, WR_AGG_FIRST_VALUE, WR_AGG_LAST_VALUE,
+    WR_AGG_STDDEV_POP, WR_AGG_STDDEV_SAMP, WR_AGG_VAR_POP, WR_AGG_VAR_SAMP, WR_AGG_LISTAGG, WR_AGG_COLLECT, WR_AGG_ARRAY_AGG,
+    WR_AGG_APPROX_COUNT_DISTINCT, WR_AGG_SINGLE_VALUE,
+    WR_AGG_KIND_COUNT
+} wr_agg_kind;
+typedef struct wr_agg {
+    wr_agg_kind kind;
+    bool     distinct;
+    int32_t  arg;               /* column of the input, -1 for COUNT(*) */
+    int32_t  arg2;              /* LISTAGG separator column (constant in its first row), else -1 */
+    int32_t  filter;            /* BOOLEAN column: FILTER (WHERE ...), or -1 */
+    wr_type  arg_type, type;    /* argument and result */
+} wr_agg;
+typedef struct wr_agg_algebra { /* what the planner may do with it */
+    bool mergeable;             /* partial results can be combined: panes, two-phase */
+    bool invertible;            /* a retraction needs no more state than the sum itself */
+    const char *retract_cost;   /* "keeps every value of the group" etc., or "" */
+} wr_agg_algebra;
+/* Resolves name and argument type to a kind and result type by Flink's rules; false with a diagnostic (candidates). */
+bool wr_agg_resolve(wr_expr_ctx *ctx, wr_str name, const wr_type *arg_types, uint32_t n_args, bool distinct, wr_span at, wr_agg *out);
+bool wr_agg_exists(wr_str name);
+wr_agg_algebra wr_agg_describe(const wr_agg *agg, bool retract_input);
+const char *wr_agg_name(wr_agg_kind kind);
+/* Fixed bytes of the accumulators of one key, and extra bytes per distinct/retained value, for the bill. */
+void wr_agg_bytes(const wr_agg *aggs, uint32_t n, bool retract_input, double *fixed, double *per_value);
+
+/* Output columns of both aggregations: keys in order, then aggregates, then (window) start, end, time where asked. */
+typedef struct wr_window_agg_opts {
+    wr_window       window;
+    uint32_t        n_keys;
+    const uint32_t *keys;       /* input columns; the exchange hashed exactly these (none: one global key) */
+    uint32_t        n_aggs;
+    const wr_agg   *aggs;
+    bool            retract_input;
+    bool            out_start, out_end, out_time;
+    bool            input_is_windowed; /* input already carries window_start/window_end (TVF applied before): group by these columns instead */
+    int32_t         in_start, in_end;  /* then: their columns */
+} wr_window_agg_opts;
+wr_op *wr_window_agg_new(const wr_window_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+
+typedef struct wr_group_agg_opts {
+    uint32_t        n_keys;
+    const uint32_t *keys;
+    uint32_t        n_aggs;
+    const wr_agg   *aggs;
+    bool            retract_input;
+    bool            emit_before;  /* emit -U as well (a downstream needs it) */
+    int64_t         ttl_us;       /* 0 = for ever; event time of the operator's watermark when the input has one, else processing time */
+    bool            ttl_event_time;
+} wr_group_agg_opts;
+wr_op *wr_group_agg_new(const wr_group_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+
+/* ---- joins: output columns = left columns, right columns (semi/anti: left only) ---- */
+typedef enum wr_join_kind { WR_JOIN_INNER, WR_JOIN_LEFT, WR_JOIN_RIGHT, WR_JOIN_FULL, WR_JOIN_SEMI, WR_JOIN_ANTI } wr_join_kind;
+const char *wr_join_kind_name(wr_join_kind kind);
+typedef struct wr_join_keys {
+    uint32_t        n;
+    const uint32_t *left, *right; /* columns of each side; equal types */
+    const bool     *null_safe;    /* IS NOT DISTINCT FROM; NULL pointer = none */
+} wr_join_keys;
+typedef struct wr_interval_join_opts {
+    wr_join_kind kind;
+    wr_join_keys keys;
+    uint32_t     left_time, right_time;
+    int64_t      lower_us, upper_us; /* right.time in [left.time + lower, left.time + upper], both inclusive */
+    wr_expr     *residual;           /* over left ++ right columns, or NULL */
+} wr_interval_join_opts;
+wr_op *wr_interval_join_new(const wr_interval_join_opts *opts, const wr_schema *left, const wr_schema *right, wr_op_ctx *ctx);
+typedef struct wr_temporal_join_opts {  /* left is append-only; right is a changelog of versions by key */
+    wr_join_kind kind;                  /* INNER or LEFT */
+    wr_join_keys keys;
+    uint32_t     left_time, right_time;
+    wr_expr     *residual;
+} wr_temporal_join_opts;
+wr_op *wr_temporal_join_new(const wr_temporal_join_opts *opts, const wr_schema *left, const wr_schema *right, wr_op_ctx *ctx);
+typedef struct wr_join_opts {           /* regular join, both sides kept; any changelog on both inputs; output retracts where needed */
+    wr_join_kind kind;
+    wr_join_keys keys;
+    wr_expr     *residual;
+    int64_t      ttl_us[2];             /* 0 = for ever */
+    bool         null_aware_anti;       /* NOT IN */
+} wr_join_opts;
+wr_op *wr_join_new(const wr_join_opts *opts, const wr_schema *left, const wr_schema *right, wr_op_ctx *ctx);
+typedef struct wr_window_join_opts {    /* both inputs append-only and windowed; fires at window end */
+    wr_join_kind kind;
+    wr_join_keys keys;                  /* without the window columns */
+    uint32_t     left_end, right_end;   /* window_end columns */
+    uint32_t     left_start, right_start;
+    bool         ltz;
+    wr_expr     *residual;
+} wr_window_join_opts;
+wr_op *wr_window_join_new(const wr_window_join_opts *opts, const wr_schema *left, const wr_schema *right, wr_op_ctx *ctx);
+
+/* ---- ranking and keys ---- */
+typedef struct wr_sort_key { uint32_t col; bool desc, nulls_last; } wr_sort_key;
+typedef enum wr_rank_kind { WR_RANK_ROW_NUMBER, WR_RANK_RANK, WR_RANK_DENSE_RANK } wr_rank_kind;
+typedef struct wr_top_n_opts {
+    wr_rank_kind       rank;
+    uint32_t           n_keys;          /* PARTITION BY */
+    const uint32_t    *keys;
+    uint32_t           n_order;
+    const wr_sort_key *order;
+    uint64_t           first, last;     /* ranks kept, 1-based, inclusive */
+    bool               out_rank;        /* output = input columns, then the rank as BIGINT */
+    bool               retract_input, emit_before;
+    uint32_t           n_unique;        /* columns that identify an input row (upsert key), for updates and as tie-break; 0 = none: ties by arrival */
+    const uint32_t    *unique;
+    int32_t            window_end;      /* column: window Top-N, emitted append-only when the window closes; -1 = updating */
+    bool               ltz;
+    int64_t            ttl_us;
+} wr_top_n_opts;
+wr_op *wr_top_n_new(const wr_top_n_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+typedef struct wr_dedup_opts {          /* ROW_NUMBER() OVER (PARTITION BY keys ORDER BY time) = 1 on an append-only input */
+    uint32_t        n_keys;
+    const uint32_t *keys;
+    int32_t         time_col;           /* event-time column, or -1: arrival order (processing time) */
+    bool            keep_last, emit_before;
+    int64_t         ttl_us;
+    bool            ttl_event_time;
+} wr_dedup_opts;
+wr_op *wr_dedup_new(const wr_dedup_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+/* Upsert stream (+I/+U/-D by key, -D may carry only the key) to a full changelog; same row twice emits nothing. Also what a sink
+ * with a primary key needs when its key is not the query's: keeps the rows per key, emits the last one (Flink's upsert materialiser). */
+typedef struct wr_normalize_opts {
+    uint32_t        n_keys;
+    const uint32_t *keys;
+    bool            emit_before;
+    bool            materialize;        /* input is a retract changelog whose rows may share a key */
+} wr_normalize_opts;
+wr_op *wr_normalize_new(const wr_normalize_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+/* First n rows after skipping `offset`, by arrival (LIMIT without ORDER BY); single instance. */
+typedef struct wr_limit_opts { uint64_t offset, n; bool retract_input; } wr_limit_opts;
+wr_op *wr_limit_new(const wr_limit_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+/* ORDER BY rowtime ASC: emits in time order behind the watermark; late rows dropped and counted. */
+typedef struct wr_time_sort_opts { uint32_t time_col; uint32_t n_order; const wr_sort_key *order; } wr_time_sort_opts;
+wr_op *wr_time_sort_new(const wr_time_sort_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+
+/* Wraps an operator (takes it) and asserts: column count and types match `output`, watermark strictly increases, no non-late row older than
+ * the watermark allows, -U directly followed by +U of the same batch or alone, nothing after the end. Debug builds only. */
+wr_op *wr_op_check(wr_op *inner, const wr_schema *const *inputs, uint32_t n_inputs, const wr_schema *output, bool output_append_only);
