@@ -86,6 +86,9 @@ WR_INLINE size_t wr_valid_bytes(uint32_t n) { return ((size_t)n + 63) / 64 * 8; 
 void wr_vec_init(wr_vec *vec, wr_type type, uint32_t n, bool nulls, wr_mem *mem);
 /* Makes `valid` present (all ones) if it was NULL. */
 void wr_vec_need_valid(wr_vec *vec, wr_mem *mem);
+/* Appends `extra` rows (valid, values unspecified) to a list's child and returns the index of the first: list rows are written as
+ * {offset = wr_vec_grow(&vec->kids[k], len, mem), len}. The child must come from wr_vec_init of its parent, or be grown by this. */
+uint32_t wr_vec_grow(wr_vec *vec, uint32_t extra, wr_mem *mem);
 /* dst[i] = src[sel[i]] for i < n (sel NULL = identity). Strings stay views into src's memory: the caller keeps it (wr_mem_keep). */
 void wr_vec_gather(wr_vec *dst, const wr_vec *src, const uint16_t *sel, uint32_t n, wr_mem *mem);
 /* As gather, with 32-bit rows (for list children and building sides), and with row UINT32_MAX giving NULL. */
