@@ -1,0 +1,106 @@
+/* connect/connect.h: one source and one sink interface in front of every connector. (contract)
+ *
+ * Sources    `next` hands out the next chunk of raw input; it is called under the job's turn lock, in turn order, so it must be cheap
+ *            (read bytes, cut at a record's end; no parsing). `decode` is called without any lock, by any worker, for different chunks
+ *            at the same time. Positions (save/load) describe exactly the chunks handed out so far, so a checkpoint is a cut between turns.
+ * Order      rows keep their order within a partition; between partitions there is no order. Each file is a partition.
+ * Sinks      rows written since the last prepare belong to the next epoch. prepare() makes them durable or returns them as staged bytes that
+ *            the checkpoint stores; commit() makes them visible and is idempotent; recover() after a crash gets the last complete epoch
+ *            and its staged bytes: it commits that epoch if it was not, and removes everything newer. Without checkpoints the runtime calls
+ *            flush() from time to time and at the end, and close(ok).
+ * Thread     sinks: one worker owns an instance. Blocking calls are allowed in write/prepare/commit (they are measured as sink time). */
+#pragma once
+#include "format/format.h"
+#include "sys/world.h"
+
+typedef struct wr_table_info {       /* what a connector may know of a table */
+    wr_str           name;
+    const wr_schema *schema;         /* source: physical + metadata columns, in this order; sink: columns written */
+    uint32_t         n_physical;
+    const wr_str    *metadata_keys;  /* for columns >= n_physical: 'file.path', 'offset' ... */
+    uint32_t         n_key;          /* PRIMARY KEY */
+    const uint32_t  *key;            /* columns */
+    wr_options       options;
+    wr_span          at;
+    const uint8_t   *needed;         /* per column, sources only */
+    wr_str           base_dir;       /* directory of the SQL file: relative paths are resolved against the working directory; kept for messages */
+} wr_table_info;
+
+typedef struct wr_connect_ctx {
+    wr_world    *world;
+    wr_arena    *arena;              /* lives as long as the job */
+    wr_account  *acct;               /* buffers are charged here */
+    wr_diags    *diags;
+    const wr_tz *tz;
+    uint32_t     n_workers, batch_rows;
+    bool         bounded_override, tail_override; /* test matrix and CLI: force 'bounded' / 'tail' where the connector has both */
+    bool         final_rows;         /* print: --final */
+    const char  *print_style;        /* print/result: "table", "jsonl", "changelog-jsonl" */
+} wr_connect_ctx;
+
+typedef enum wr_next { WR_NEXT_CHUNK, WR_NEXT_WAIT, WR_NEXT_END } wr_next; /* WAIT: nothing now, ask again after retry_us */
+typedef struct wr_chunk {
+    uint32_t       partition;
+    bool           first;            /* of its partition, from position 0 */
+    bool           last;             /* the partition ends with it (may come with len 0) */
+    uint64_t       offset;           /* byte offset of data[0] in the partition, or row number for generators */
+    wr_mem        *mem;              /* (owned by the chunk) keeps data */
+    const uint8_t *data;
+    size_t         len;
+    uint64_t       rows_from, rows_to; /* generators: rows to make, no data */
+} wr_chunk;
+
+typedef struct wr_source wr_source;
+typedef struct wr_source_vt {
+    const char *name;
+    /* `held`: partitions (bitmap by index, may be NULL) that run ahead and must not be read now. */
+    wr_status (*next)(wr_source *, const uint64_t *held, wr_chunk *out, wr_next *state, int64_t *retry_us, wr_err *);
+    wr_status (*decode)(wr_source *, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *);
+    uint32_t  (*partitions)(wr_source *);                              /* known so far; grows */
+    void      (*partition_name)(wr_source *, uint32_t partition, wr_sbuf *out); /* "orders/0001.jsonl" */
+    bool      (*partition_done)(wr_source *, uint32_t partition);      /* will never give another chunk */
+    void      (*save)(wr_source *, wr_sbuf *out);
+    wr_status (*load)(wr_source *, wr_reader *in, wr_err *);
+    void      (*describe)(wr_source *, wr_sbuf *out);                  /* "2 files, 34.1 MiB, bounded, from the start" */
+    void      (*progress)(wr_source *, uint64_t *done, uint64_t *total); /* bytes or rows; total 0 = unknown */
+    bool      (*bounded)(wr_source *);
+    void      (*close)(wr_source *);
+} wr_source_vt;
+struct wr_source { const wr_source_vt *vt; };
+
+typedef struct wr_sink wr_sink;
+typedef struct wr_sink_vt {
+    const char *name;
+    wr_status (*write)(wr_sink *, const wr_batch *batch, wr_err *);    /* all live rows, with kinds */
+    wr_status (*flush)(wr_sink *, wr_err *);
+    wr_status (*prepare)(wr_sink *, uint64_t epoch, wr_sbuf *staged, wr_err *);
+    wr_status (*commit)(wr_sink *, uint64_t epoch, wr_str staged, wr_err *);
+    wr_status (*recover)(wr_sink *, uint64_t epoch, wr_str staged, wr_err *); /* epoch 0: nothing was ever completed */
+    wr_status (*close)(wr_sink *, bool ok, wr_err *);                  /* ok: the job ended or stopped cleanly. Frees the sink */
+} wr_sink_vt;
+struct wr_sink { const wr_sink_vt *vt; };
+
+typedef enum wr_sink_takes { WR_SINK_APPEND, WR_SINK_UPSERT, WR_SINK_ALL } wr_sink_takes; /* +I only; +I/+U/-D by key; all four kinds */
+typedef enum wr_guarantee { WR_AT_LEAST_ONCE, WR_IDEMPOTENT, WR_EXACTLY_ONCE } wr_guarantee;
+
+typedef struct wr_connector {
+    const char           *name;
+    const char           *doc;       /* one line */
+    const wr_option_spec *specs;     /* ends with key == NULL; format options are added by the format */
+    bool                  needs_format;
+    const char *const    *metadata;  /* readable metadata keys, ends with NULL; may be NULL */
+    /* NULL = not a source / not a sink. Problems with options go to ctx->diags at the option's span (return WR_USER); the world's to err. */
+    wr_status (*source_new)(const wr_table_info *, wr_connect_ctx *, wr_source **, wr_err *);
+    wr_status (*sink_new)(const wr_table_info *, wr_connect_ctx *, wr_sink **, wr_err *);
+    wr_sink_takes (*takes)(const wr_table_info *);       /* sinks */
+    wr_guarantee  (*guarantee)(const wr_table_info *);   /* sinks, with checkpoints on */
+    bool parallel_sink;                                  /* one instance per worker is fine (blackhole) */
+    bool (*bounded)(const wr_table_info *);              /* sources: will the input end? from options only */
+} wr_connector;
+const wr_connector *wr_connector_find(wr_str name);
+const wr_connector *const *wr_connectors(size_t *n);
+/* Checks all options of a table against connector and format: unknown ones get the nearest name, missing ones are named, an unknown connector
+ * or format gets the list of what there is. Adds diagnostics; false if any error. Options every source has ('on-error', 'dead-letter.path',
+ * 'scan.idle-timeout', 'watermark.future-guard', 'watermark.alignment', 'max-record-bytes') are known here too: wr_source_specs. */
+bool wr_table_options_check(const wr_table_info *table, bool as_source, wr_diags *diags);
+extern const wr_option_spec wr_source_specs[];

@@ -1,0 +1,86 @@
+/* format/format.h: bytes <-> batches. (contract)
+ *
+ * Idea       a decoder turns one chunk (whole records, e.g. lines) straight into columns of the fields that are needed; an encoder appends
+ *            rows of a batch to a buffer. Formats are found by name in one table that also lists their options for messages and docs.
+ * Bad data   a record that cannot be decoded is reported in wr_decoded.bad with its place, bytes and cause, and leaves no row; the policy
+ *            ('on-error') is applied by run/source_task, which knows file and line. A decoder never fails for bad input.
+ * Bounds     records longer than max_record_bytes are bad records. Nesting deeper than 256 is a bad record.
+ * Thread     one decoder or encoder per worker.                                                                    */
+#pragma once
+#include "base/diag.h"
+#include "type/datetime.h"
+#include "type/value.h"
+
+typedef struct wr_option { wr_str key, value; wr_span at; } wr_option;  /* of WITH (...); spans are zero for defaults */
+typedef struct wr_options { uint32_t n; const wr_option *at; } wr_options;
+const wr_option *wr_options_find(const wr_options *options, const char *key); /* exact; NULL if absent */
+
+typedef struct wr_option_spec { /* one line a known option: drives validation, did-you-mean and docs/connectors.md */
+    const char *key, *kind;     /* kind: string | bool | int | duration | size | enum:a|b|c | path */
+    const char *fallback;       /* default as text, NULL = none */
+    bool        required;
+    const char *doc;
+} wr_option_spec;
+/* Typed access; adds a diagnostic naming key, value and what was expected, and returns false. Absent: the spec's fallback. */
+bool wr_option_bool(const wr_options *o, const wr_option_spec *specs, const char *key, bool *out, wr_diags *diags);
+bool wr_option_int(const wr_options *o, const wr_option_spec *specs, const char *key, int64_t *out, wr_diags *diags);
+bool wr_option_duration(const wr_options *o, const wr_option_spec *specs, const char *key, int64_t *out_us, wr_diags *diags);
+bool wr_option_size(const wr_options *o, const wr_option_spec *specs, const char *key, int64_t *out_bytes, wr_diags *diags);
+wr_str wr_option_string(const wr_options *o, const wr_option_spec *specs, const char *key); /* "" if absent without fallback */
+
+typedef enum wr_bad_kind { WR_BAD_MALFORMED, WR_BAD_TYPE, WR_BAD_MISSING, WR_BAD_RANGE, WR_BAD_TOO_LONG, WR_BAD_UTF8, WR_BAD_NULL } wr_bad_kind;
+const char *wr_bad_kind_name(wr_bad_kind kind); /* "malformed", "wrong type", "missing field", "out of range", "over-long", "invalid UTF-8", "NULL in NOT NULL column" */
+typedef struct wr_bad_record {
+    wr_bad_kind kind;
+    uint64_t    line, offset;   /* from the chunk's start: line 0.., byte 0.. */
+    uint64_t    before_row;     /* number of good rows of the chunk before it */
+    wr_str      raw;            /* the record's bytes, in the chunk */
+    char        message[200];   /* "field 'v': expected INT, got \"abc\"" */
+} wr_bad_record;
+
+typedef struct wr_decoded {     /* reused from chunk to chunk; batches are handed over and the array emptied by the caller */
+    WR_ARR(wr_batch *) batches; /* each 1..batch_rows rows, in record order, kinds set for changelog formats */
+    WR_ARR(wr_bad_record) bad;
+    uint64_t n_records;         /* rows + bad + blank + tombstones + redelivered (changelog formats: records, not rows) */
+    uint64_t n_lines, n_rows, n_blank, n_tombstones, n_redelivered;
+} wr_decoded;
+
+typedef struct wr_format wr_format;
+typedef struct wr_decoder wr_decoder;
+typedef struct wr_encoder wr_encoder;
+typedef enum wr_format_changes { WR_FORMAT_APPEND, WR_FORMAT_UPSERT, WR_FORMAT_RETRACT } wr_format_changes;
+
+typedef struct wr_decoder_opts {
+    const wr_schema *schema;      /* of the record's fields (physical columns), in table order */
+    const uint8_t   *needed;      /* per column: 0 = never read it (the batch still has the column, all NULL, WR_T_NULL-like data untouched) */
+    const bool      *key;         /* per column: part of the PRIMARY KEY (upsert formats), may be NULL */
+    wr_options       options;     /* the table's, keys with the format's prefix: 'json.ignore-parse-errors' */
+    const wr_tz     *tz;
+    uint32_t         batch_rows;
+    int64_t          max_record_bytes;
+    bool             envelope;    /* records are JSON objects {partition, offset, key, value}: a Kafka log dumped to lines */
+} wr_decoder_opts;
+struct wr_decoder {
+    /* data[-1] is readable? no. data[len .. len+63] is readable padding. `mem` owns data: batches keep it if they borrow from it.
+     * first_chunk: the partition begins here (BOM is skipped, CSV header line if configured). */
+    void (*decode)(wr_decoder *d, wr_mem *mem, const uint8_t *data, size_t len, bool first_chunk, wr_decoded *out);
+    void (*free)(wr_decoder *d);
+};
+struct wr_encoder {
+    /* Appends live rows batch[from_live .. to_live) as records, each ending with a newline. */
+    void (*encode)(wr_encoder *e, const wr_batch *batch, uint32_t from_live, uint32_t to_live, wr_sbuf *out);
+    void (*free)(wr_encoder *e);
+};
+struct wr_format {
+    const char           *name;      /* "json" */
+    const wr_option_spec *specs;     /* ends with key == NULL */
+    wr_format_changes     changes;   /* what a source of this format produces */
+    bool                  can_write;
+    bool                  newline_in_record; /* CSV: a chunk must be cut by split() below, not at any newline */
+    wr_status (*decoder_new)(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags);
+    wr_status (*encoder_new)(const wr_schema *schema, const wr_options *options, const wr_tz *tz, wr_encoder **out, wr_diags *diags);
+    /* Length of the longest prefix of data that ends at a record's end; *state carries quoting over calls. NULL: cut at the last newline. */
+    size_t (*split)(const uint8_t *data, size_t len, const wr_options *options, uint64_t *state);
+};
+const wr_format *wr_format_find(wr_str name);
+const wr_format *const *wr_formats(size_t *n); /* for messages and docs */
