@@ -1,0 +1,65 @@
+/* catalog/catalog.h: tables, views and settings of one script. (contract)
+ *
+ * Idea       a table is what CREATE TABLE said, with types resolved; expressions (computed columns, watermark) stay AST here and are bound
+ *            by plan/. A view is its AST. Lookup is by exact name; misses get the nearest name.
+ * Memory     everything in the arena given to wr_catalog_new.                                                                    */
+#pragma once
+#include "base/diag.h"
+#include "sql/sql.h"
+#include "type/value.h"
+
+typedef struct wr_table_option { wr_str key, value; wr_span at; } wr_table_option; /* same layout as format/'s wr_option */
+
+typedef enum wr_column_kind { WR_COLUMN_PHYSICAL, WR_COLUMN_METADATA, WR_COLUMN_COMPUTED } wr_column_kind;
+typedef struct wr_column {
+    wr_str          name;
+    wr_column_kind  kind;
+    wr_type         type;         /* COMPUTED: unset until bound */
+    wr_str          metadata_key; /* METADATA */
+    bool            is_virtual;   /* METADATA ... VIRTUAL: not written by INSERT */
+    const wr_ast_expr *expr;      /* COMPUTED */
+    wr_span         at;
+} wr_column;
+
+typedef struct wr_table {
+    wr_str           name;
+    wr_span          at;
+    uint32_t         n_columns;
+    const wr_column *columns;     /* in declared order */
+    uint32_t         n_key;       /* PRIMARY KEY NOT ENFORCED */
+    const uint32_t  *key;         /* indexes into columns */
+    int32_t          watermark_column;          /* -1 none */
+    const wr_ast_expr *watermark;
+    wr_span          watermark_at;
+    uint32_t         n_options;
+    const wr_table_option *options;
+    wr_str           connector, format;         /* '' if absent */
+    bool             is_view, is_materialized;
+    const wr_ast_query *query;                  /* views */
+    uint32_t         n_view_columns;
+    const wr_str    *view_columns;
+} wr_table;
+wr_str wr_table_option_get(const wr_table *table, const char *key); /* ptr NULL if absent */
+
+/* What plan/ knows of a connector; cli/ fills it from connect/'s registry. */
+typedef struct wr_connector_ref {
+    const char *name;
+    bool        is_source, is_sink, parallel_sink, needs_format;
+    const char *const *metadata;
+    int (*source_changes)(const wr_table *table); /* 0 append, 1 upsert, 2 retract */
+    int (*sink_takes)(const wr_table *table);     /* 0 append, 1 upsert by primary key, 2 all kinds */
+    int (*guarantee)(const wr_table *table);      /* 0 at least once, 1 idempotent, 2 exactly once */
+    bool (*bounded)(const wr_table *table);
+} wr_connector_ref;
+
+typedef struct wr_catalog wr_catalog;
+wr_catalog *wr_catalog_new(wr_arena *arena);
+const wr_table *wr_catalog_find(const wr_catalog *catalog, wr_str name);
+bool  wr_catalog_add(wr_catalog *catalog, wr_table *table); /* false if the name is taken */
+bool  wr_catalog_drop(wr_catalog *catalog, wr_str name);
+uint32_t wr_catalog_count(const wr_catalog *catalog);
+const wr_table *wr_catalog_at(const wr_catalog *catalog, uint32_t i); /* in order of creation */
+wr_str wr_catalog_nearest(const wr_catalog *catalog, wr_str name);   /* '' if none is near */
+/* Settings: SET 'k' = 'v' and --set. Known keys are listed with defaults for messages and docs. */
+bool   wr_catalog_set(wr_catalog *catalog, wr_str key, wr_str value); /* false: unknown key (kept all the same) */
+wr_str wr_catalog_get(const wr_catalog *catalog, const char *key);   /* value, the default, or '' */

@@ -1,0 +1,132 @@
+/* plan/plan.h: a parsed script becomes steps; each job step is a graph of physical nodes that run/ can build. (contract)
+ *
+ * Idea       bind (names, types, functions) -> logical plan -> rewrite (push filters and needed columns down, merge calcs, recognise window
+ *            TVF aggregation, Top-N, deduplication, interval / temporal / window joins) -> infer (changelog kind, time attributes, keys, state
+ *            bounds) -> physical graph -> bill. The graph is read-only afterwards; running state lives in run/ and op/.
+ * Rooms      plan/ may read op/op.h: options structs and the bytes of the runtime's own structures (so that the bill cannot drift).
+ * Errors     all go to diags with a span; several per script. What cannot run says so by name and place (code "0A000").            */
+#pragma once
+#include "catalog/catalog.h"
+#include "op/op.h"
+#include "sql/sql.h"
+
+typedef enum wr_pnode_kind {
+    WR_P_SOURCE, WR_P_VALUES, WR_P_CALC, WR_P_WINDOW_TVF, WR_P_WINDOW_AGG, WR_P_GROUP_AGG, WR_P_INTERVAL_JOIN, WR_P_TEMPORAL_JOIN, WR_P_JOIN,
+    WR_P_WINDOW_JOIN, WR_P_TOP_N, WR_P_DEDUP, WR_P_NORMALIZE, WR_P_LIMIT, WR_P_TIME_SORT, WR_P_UNION, WR_P_SINK,
+} wr_pnode_kind;
+const char *wr_pnode_kind_name(wr_pnode_kind kind); /* "window_agg" */
+
+typedef enum wr_changes { WR_CHANGES_APPEND, WR_CHANGES_UPSERT, WR_CHANGES_RETRACT } wr_changes; /* UPSERT: no -U, rows identified by `upsert_key` */
+
+typedef enum wr_exchange { WR_X_FORWARD, WR_X_HASH, WR_X_GATHER } wr_exchange; /* same worker; by key group of keys; all to one worker */
+typedef struct wr_pnode wr_pnode;
+typedef struct wr_pinput {
+    wr_pnode       *node;
+    wr_exchange     exchange;
+    uint32_t        n_keys;      /* HASH: columns of node's output */
+    const uint32_t *keys;
+} wr_pinput;
+
+typedef struct wr_p_source {
+    const wr_table     *table;
+    const wr_connector_ref *connector; /* name and formats only: see catalog.h */
+    wr_schema           decoded;       /* physical then metadata columns of the table, all of them, in table order */
+    uint32_t            n_physical;
+    const wr_str       *metadata_keys; /* n = decoded.n - n_physical */
+    const uint8_t      *needed;        /* per decoded column: some expression below reads it */
+    uint32_t            n_exprs;       /* output columns = table columns (computed ones included), over `decoded`; only columns that someone needs */
+    wr_expr           **exprs;
+    wr_expr            *watermark;     /* over `decoded`, TIMESTAMP or TIMESTAMP_LTZ; NULL = none */
+    wr_expr            *rowtime;       /* over `decoded`: the event-time column's expression; NULL = none */
+    int32_t             rowtime_out;   /* its output column, -1 */
+    int64_t             idle_timeout_us, future_guard_us, alignment_us; /* 0 = off */
+    bool                bounded;       /* by options */
+} wr_p_source;
+
+typedef enum wr_bound { WR_BOUND_STATELESS, WR_BOUND_KEYS, WR_BOUND_TIME, WR_BOUND_INPUT /* LIMIT and the like: constant */, WR_BOUND_NOTHING } wr_bound;
+typedef struct wr_bill {
+    wr_bound bound;
+    double   key_bytes;          /* bytes kept per key, from the runtime's structs */
+    double   row_bytes;          /* bytes kept per buffered row / per value */
+    double   retention_us;       /* TIME: how long a row is kept */
+    double   windows;            /* panes or windows open at a time, 1 if none */
+    double   rate_rows, keys;    /* assumed rows a second and distinct keys; 0 = not known (say so) */
+    const char *rate_from, *keys_from; /* "hint", "sample", "assumed" */
+    char     keeps[256];         /* "one counter per (restaurant_id) and minute pane" */
+    char     bounded_by[256];    /* "number of distinct user_id" / "10 min of event time on each side" / "nothing" */
+} wr_bill;
+
+struct wr_pnode {
+    wr_pnode_kind kind;
+    uint32_t      index;         /* in wr_job_plan.nodes: topological, inputs first */
+    char          id[48];        /* stable, from meaning: "group_agg-3fa9c2d1" */
+    char          title[160];    /* for people: "group by user_id: COUNT(*), SUM(amount)" */
+    wr_span       at;
+    wr_schema     schema;        /* output */
+    uint32_t      n_inputs;
+    wr_pinput     inputs[2];     /* UNION: see union_inputs */
+    uint32_t      n_union;
+    wr_pinput    *union_inputs;
+    uint32_t      n_consumers;
+    wr_changes    changes;       /* of the output */
+    uint32_t      n_upsert_key;  /* columns that identify a row of the output; 0 = none known */
+    const uint32_t *upsert_key;
+    int32_t       rowtime;       /* event-time column of the output, -1 */
+    bool          single;        /* runs as one instance (worker 0): LIMIT, global Top-N, sinks that are not parallel ... */
+    wr_bill       bill;
+    union {
+        wr_p_source             source;
+        struct { uint32_t n_rows; wr_value *rows; } values; /* n_rows x schema.n */
+        wr_calc_opts            calc;
+        wr_window               window_tvf;
+        wr_window_agg_opts      window_agg;
+        wr_group_agg_opts       group_agg;
+        wr_interval_join_opts   interval_join;
+        wr_temporal_join_opts   temporal_join;
+        wr_join_opts            join;
+        wr_window_join_opts     window_join;
+        wr_top_n_opts           top_n;
+        wr_dedup_opts           dedup;
+        wr_normalize_opts       normalize;
+        wr_limit_opts           limit;
+        wr_time_sort_opts       time_sort;
+        struct { const wr_table *table; bool is_result; wr_schema write_schema; } sink; /* is_result: bare SELECT */
+    };
+};
+
+typedef struct wr_job_plan {
+    WR_ARR(wr_pnode *) nodes;
+    const wr_tz *tz;
+    bool         bounded;        /* every source is */
+    wr_str       name;
+} wr_job_plan;
+
+typedef enum wr_step_kind { WR_STEP_TEXT, WR_STEP_JOB } wr_step_kind;
+typedef struct wr_step {         /* of a script, in order: neighbouring INSERTs form one job; each bare SELECT is a job; SHOW, EXPLAIN ... are text */
+    wr_step_kind kind;
+    wr_span      at;
+    wr_str       text;
+    wr_job_plan *job;
+} wr_step;
+
+typedef struct wr_plan_ctx {
+    wr_arena   *arena;           /* everything of the plan; outlives the run */
+    wr_diags   *diags;
+    wr_world   *world;
+    wr_catalog *catalog;         /* filled by CREATE statements; settings by SET */
+    bool        accept_unbounded;/* --set state.unbounded=accepted, or SET in the script */
+    bool        tail;            /* force tail mode (test matrix) */
+    /* Asked for each table used; run/ or cli/ supplies the connector registry so that plan/ need not know connect/. */
+    const wr_connector_ref *(*connector)(wr_str name);
+    /* Validates options (did-you-mean etc.), adds diagnostics; false on error. */
+    bool (*check_options)(const wr_table *table, bool as_source, wr_diags *diags);
+} wr_plan_ctx;
+
+typedef WR_ARR(wr_step) wr_steps;
+/* WR_USER when any diagnostic is an error; steps planned so far are still returned for `explain`. */
+wr_status wr_plan_script(wr_plan_ctx *ctx, const wr_script *script, wr_steps *out);
+/* Plan tree, changelog kind per edge, time attributes, state bill. */
+void wr_plan_explain(const wr_job_plan *job, wr_sbuf *out);
+void wr_plan_explain_json(const wr_job_plan *job, wr_sbuf *out);
+/* What `weir check` says beyond errors: guarantees, non-determinism, unbounded or key-bounded state, order. Added as warnings/notes to diags. */
+void wr_plan_check(const wr_job_plan *job, wr_diags *diags);
