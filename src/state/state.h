@@ -21,6 +21,7 @@ typedef struct wr_kmap_opts {
     uint32_t       n_key_types;     /* 0 = one global entry */
     uint32_t       value_bytes;     /* fixed part, zeroed on create, 16-byte aligned */
     wr_account    *acct;
+    const wr_rowcodec *codec;       /* of key_types, outliving the map; NULL: the map makes its own when it needs one */
     void          *self;            /* passed to the functions below; each may be NULL when the value is plain bytes */
     void (*value_free)(void *self, void *value);
     void (*value_save)(void *self, const void *value, wr_sbuf *out);
@@ -33,6 +34,10 @@ void     wr_kmap_free(wr_kmap *map);
  * With create, absent keys get a zeroed value and created[i] = 1 on their first row; without, WR_SLOT_NONE. created may be NULL. */
 void wr_kmap_find(wr_kmap *map, const wr_batch *batch, const uint32_t *key_cols, const uint64_t *hash, bool create, uint32_t *slots,
                   uint8_t *created);
+/* As find_one, for the key that another map of the same key types holds in `slot`. */
+uint32_t wr_kmap_find_like(wr_kmap *map, const wr_kmap *from, uint32_t slot, bool create, bool *created);
+/* values[i] = the value of slots[i]; slots that are WR_SLOT_NONE give NULL. Valid until the next create. */
+void     wr_kmap_values(const wr_kmap *map, const uint32_t *slots, uint32_t n, void **values);
 uint32_t wr_kmap_find_one(wr_kmap *map, wr_str key, uint64_t hash, bool create, bool *created);
 void    *wr_kmap_value(wr_kmap *map, uint32_t slot);
 uint64_t wr_kmap_hash(const wr_kmap *map, uint32_t slot);

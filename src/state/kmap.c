@@ -1,0 +1,588 @@
+/* state/kmap.c: the keyed hash map of state.h.
+ *
+ * Idea       an index of 8-byte entries (low half of the hash, slot number + 1), linear probing, at most 60 % full; records in a slab of chunks:
+ *            [hash][key][value]. The index alone answers almost every mismatch and is rehashed without touching the slab. A lookup of a
+ *            batch goes in blocks of 64 rows: touch the index lines, touch the records, then compare.
+ *            Keys come in three shapes: one fixed-width column (8 raw bytes), one string column (20 bytes inline), anything else
+ *            (rowcodec bytes, 20 inline). The NULL of a single-column key, and the only key of a global map, is `null_slot`, outside the index.
+ * Invariant  index entry <-> live record, except null_slot; removal shifts entries back, so there are no tombstones; a free record keeps
+ *            the next free slot in its hash field. What is stored depends on the order of calls only, never on addresses.
+ * Memory     `bytes` is what the map holds; the account is told the difference once a call.                                   */
+#include "base/hash.h"
+#include "state/state.h"
+
+enum { CHUNK_LOG2 = 10, CHUNK = 1 << CHUNK_LOG2, BLOCK = 64, INLINE = 20, VERSION = 1, MALLOC_EXTRA = 16, PREFETCH_FROM = 2048 };
+typedef enum shape { SHAPE_GLOBAL, SHAPE_FIXED, SHAPE_STRING, SHAPE_BYTES } shape;
+
+struct wr_kmap {
+    wr_kmap_opts opts;
+    shape        shape;
+    wr_storage   storage;          /* SHAPE_FIXED */
+    uint32_t     value_at, stride; /* of a record */
+    uint64_t    *index;
+    uint32_t     cap, count;       /* cap: index entries, power of two; count: live records with null_slot */
+    char       **chunks;
+    uint32_t     n_chunks, first_cap; /* slots in chunk 0, which grows; the others hold CHUNK */
+    uint32_t     n_slots, free_head, null_slot;
+    uint64_t    *live;             /* bitmap over slots */
+    uint32_t     live_words;
+    int64_t      bytes, charged, told;
+    wr_arena    *arena;
+    wr_type     *types;
+    const wr_rowcodec *codec;
+    wr_sbuf      scratch;          /* an encoded key */
+    wr_sbuf      block;            /* the encoded keys of one block */
+};
+
+typedef struct fixed_rec { uint64_t hash, key; } fixed_rec;
+typedef struct bytes_rec {
+    uint64_t hash;
+    uint32_t len;
+    char     first[4]; /* inline: 4 + 16 bytes from here */
+    union { char rest[16]; char *ptr; };
+} bytes_rec;
+_Static_assert(sizeof(fixed_rec) == 16 && sizeof(bytes_rec) == 32, "record headers");
+
+WR_INLINE char *record(const wr_kmap *m, uint32_t slot) { return m->chunks[slot >> CHUNK_LOG2] + (size_t)(slot & (CHUNK - 1)) * m->stride; }
+WR_INLINE const char *bytes_of(const bytes_rec *r) { return r->len <= INLINE ? (const char *)r + 12 : r->ptr; }
+WR_INLINE bool is_live(const wr_kmap *m, uint32_t slot) { return m->live[slot >> 6] >> (slot & 63) & 1; }
+
+static void tell(wr_kmap *m) {
+    int64_t now = m->bytes + m->charged;
+    if (now == m->told) return;
+    wr_account_add(m->opts.acct, now - m->told);
+    m->told = now;
+}
+
+static shape shape_of(const wr_kmap_opts *o) {
+    if (!o->n_key_types) return SHAPE_GLOBAL;
+    if (o->n_key_types > 1) return SHAPE_BYTES;
+    switch (wr_type_storage(o->key_types[0])) {
+    case WR_S_BOOL: case WR_S_I8: case WR_S_I16: case WR_S_I32: case WR_S_I64: case WR_S_F32: case WR_S_F64: return SHAPE_FIXED;
+    case WR_S_STR: return SHAPE_STRING;
+    default: return SHAPE_BYTES;
+    }
+}
+static uint32_t value_offset(shape s) { return s == SHAPE_FIXED || s == SHAPE_GLOBAL ? sizeof(fixed_rec) : sizeof(bytes_rec); }
+
+wr_kmap *wr_kmap_new(const wr_kmap_opts *opts) {
+    wr_kmap *m = wr_calloc(1, sizeof *m);
+    m->opts = *opts;
+    m->shape = shape_of(opts);
+    m->value_at = value_offset(m->shape);
+    m->codec = opts->codec;
+    m->stride = m->value_at + ((opts->value_bytes + 15) & ~15u);
+    m->free_head = m->null_slot = WR_SLOT_NONE;
+    m->bytes = (int64_t)sizeof *m;
+    if (m->shape == SHAPE_FIXED) m->storage = wr_type_storage(opts->key_types[0]);
+    m->types = wr_calloc(opts->n_key_types ? opts->n_key_types : 1, sizeof *m->types);
+    if (opts->n_key_types) memcpy(m->types, opts->key_types, opts->n_key_types * sizeof *m->types);
+    m->opts.key_types = m->types;
+    tell(m);
+    return m;
+}
+
+static const wr_rowcodec *codec_of(wr_kmap *m) { /* most maps never need it */
+    if (!m->codec) {
+        m->arena = wr_arena_new(m->opts.acct);
+        m->codec = wr_rowcodec_new(m->arena, m->types, m->opts.n_key_types);
+    }
+    return m->codec;
+}
+
+static void free_values(wr_kmap *m) {
+    if (!m->opts.value_free && m->value_at == sizeof(fixed_rec)) return;
+    for (uint32_t s = wr_kmap_next(m, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(m, s)) {
+        char *r = record(m, s);
+        if (m->opts.value_free) m->opts.value_free(m->opts.self, r + m->value_at);
+        if (m->value_at == sizeof(bytes_rec) && ((bytes_rec *)r)->len > INLINE) wr_free(((bytes_rec *)r)->ptr);
+    }
+}
+
+void wr_kmap_clear(wr_kmap *m) {
+    free_values(m);
+    for (uint32_t c = 0; c < m->n_chunks; c++) wr_free(m->chunks[c]);
+    wr_free(m->chunks);
+    wr_free(m->index);
+    wr_free(m->live);
+    m->chunks = NULL, m->index = NULL, m->live = NULL;
+    m->n_chunks = m->first_cap = m->cap = m->count = m->n_slots = m->live_words = 0;
+    m->free_head = m->null_slot = WR_SLOT_NONE;
+    m->bytes = (int64_t)sizeof *m;
+    m->charged = 0;
+    tell(m);
+}
+
+void wr_kmap_free(wr_kmap *m) {
+    if (!m) return;
+    wr_kmap_clear(m);
+    m->bytes = 0;
+    tell(m);
+    wr_arena_free(m->arena);
+    wr_sbuf_free(&m->scratch);
+    wr_sbuf_free(&m->block);
+    wr_free(m->types);
+    wr_free(m);
+}
+
+/* ---- slab and index ---- */
+
+static void add_slots(wr_kmap *m) {
+    uint32_t room = !m->n_chunks ? 0 : m->n_chunks == 1 ? m->first_cap : m->n_chunks * CHUNK;
+    if (m->n_slots < room) return;
+    if (m->n_chunks <= 1 && m->first_cap < CHUNK) {
+        uint32_t cap = m->first_cap ? m->first_cap * 4 : 4;
+        if (!m->chunks) m->chunks = wr_calloc(1, sizeof *m->chunks), m->n_chunks = 1;
+        m->chunks[0] = wr_realloc(m->chunks[0], (size_t)cap * m->stride);
+        m->bytes += (int64_t)(cap - m->first_cap) * m->stride;
+        m->first_cap = cap;
+    } else {
+        m->chunks = wr_realloc(m->chunks, (m->n_chunks + 1) * sizeof *m->chunks);
+        m->chunks[m->n_chunks++] = wr_malloc((size_t)CHUNK * m->stride);
+        m->bytes += (int64_t)CHUNK * m->stride + (int64_t)sizeof *m->chunks;
+    }
+    room = m->n_chunks == 1 ? m->first_cap : m->n_chunks * CHUNK;
+    uint32_t words = (room + 63) / 64;
+    if (words > m->live_words) {
+        words = WR_MAX(words, m->live_words * 2);
+        m->live = wr_realloc(m->live, words * sizeof *m->live);
+        memset(m->live + m->live_words, 0, (words - m->live_words) * sizeof *m->live);
+        m->bytes += (int64_t)(words - m->live_words) * 8;
+        m->live_words = words;
+    }
+}
+
+static void index_grow(wr_kmap *m) {
+    uint32_t  cap = m->cap ? m->cap * 2 : 8, mask = cap - 1;
+    uint64_t *index = wr_calloc(cap, sizeof *index);
+    for (uint32_t i = 0; i < m->cap; i++) {
+        if (!m->index[i]) continue;
+        uint32_t at = (uint32_t)(m->index[i] >> 32) & mask;
+        while (index[at]) at = (at + 1) & mask;
+        index[at] = m->index[i];
+    }
+    wr_free(m->index);
+    m->bytes += (int64_t)(cap - m->cap) * 8;
+    m->index = index;
+    m->cap = cap;
+}
+
+/* A new live record with a zeroed value; not yet in the index. */
+static uint32_t slot_new(wr_kmap *m, uint64_t hash) {
+    uint32_t slot = m->free_head;
+    if (slot != WR_SLOT_NONE) {
+        m->free_head = (uint32_t)((fixed_rec *)record(m, slot))->hash;
+    } else {
+        wr_assert(m->n_slots < WR_SLOT_NONE - 1);
+        add_slots(m);
+        slot = m->n_slots++;
+    }
+    char *r = record(m, slot);
+    memset(r, 0, m->stride);
+    ((fixed_rec *)r)->hash = hash;
+    m->live[slot >> 6] |= UINT64_C(1) << (slot & 63);
+    m->count++;
+    return slot;
+}
+
+static void index_put(wr_kmap *m, uint64_t hash, uint32_t slot) {
+    if ((uint64_t)(m->count + 1) * 5 > (uint64_t)m->cap * 3) index_grow(m);
+    uint32_t mask = m->cap - 1, at = (uint32_t)hash & mask;
+    while (m->index[at]) at = (at + 1) & mask;
+    m->index[at] = hash << 32 | (slot + 1);
+}
+
+/* ---- finding: one function a shape, all inlined into the block loop ---- */
+
+static __attribute__((noinline)) uint32_t create_fixed(wr_kmap *m, uint64_t hash, uint64_t key) {
+    uint32_t slot = slot_new(m, hash);
+    ((fixed_rec *)record(m, slot))->key = key;
+    index_put(m, hash, slot);
+    return slot;
+}
+static __attribute__((noinline)) uint32_t create_bytes(wr_kmap *m, uint64_t hash, const char *ptr, uint32_t len) {
+    uint32_t   slot = slot_new(m, hash);
+    bytes_rec *r = (bytes_rec *)record(m, slot);
+    r->len = len;
+    if (len <= INLINE) {
+        if (len) memcpy((char *)r + 12, ptr, len);
+    } else {
+        r->ptr = wr_malloc(len);
+        memcpy(r->ptr, ptr, len);
+        m->bytes += len + MALLOC_EXTRA;
+    }
+    index_put(m, hash, slot);
+    return slot;
+}
+static uint32_t create_null(wr_kmap *m, uint64_t hash) { return m->null_slot = slot_new(m, hash); }
+
+WR_INLINE uint32_t find_fixed(const wr_kmap *m, uint64_t hash, uint64_t key) {
+    if (!m->cap) return WR_SLOT_NONE;
+    uint32_t mask = m->cap - 1;
+    for (uint32_t at = (uint32_t)hash & mask;; at = (at + 1) & mask) {
+        uint64_t e = m->index[at];
+        if (!e) return WR_SLOT_NONE;
+        if ((uint32_t)(e >> 32) == (uint32_t)hash && ((fixed_rec *)record(m, (uint32_t)e - 1))->key == key) return (uint32_t)e - 1;
+    }
+}
+WR_INLINE uint32_t find_bytes(const wr_kmap *m, uint64_t hash, const char *ptr, uint32_t len) {
+    if (!m->cap) return WR_SLOT_NONE;
+    uint32_t mask = m->cap - 1;
+    for (uint32_t at = (uint32_t)hash & mask;; at = (at + 1) & mask) {
+        uint64_t e = m->index[at];
+        if (!e) return WR_SLOT_NONE;
+        if ((uint32_t)(e >> 32) != (uint32_t)hash) continue;
+        const bytes_rec *r = (const bytes_rec *)record(m, (uint32_t)e - 1);
+        if (r->len == len && (!len || memcmp(bytes_of(r), ptr, len) == 0)) return (uint32_t)e - 1;
+    }
+}
+
+/* The raw 8 bytes of a fixed key; equal values have equal bits (one NaN, no -0.0). */
+static uint64_t raw_f64(double x) {
+    uint64_t bits;
+    if (x != x) return UINT64_C(0x7FF8000000000000);
+    if (x == 0) x = 0;
+    memcpy(&bits, &x, 8);
+    return bits;
+}
+static uint64_t raw_at(wr_storage s, const void *data, uint32_t row) {
+    switch (s) {
+    case WR_S_BOOL: return ((const uint8_t *)data)[row];
+    case WR_S_I8: return (uint64_t)((const int8_t *)data)[row];
+    case WR_S_I16: return (uint64_t)((const int16_t *)data)[row];
+    case WR_S_I32: return (uint64_t)((const int32_t *)data)[row];
+    case WR_S_I64: return (uint64_t)((const int64_t *)data)[row];
+    case WR_S_F32: return raw_f64((double)((const float *)data)[row]);
+    default: return raw_f64(((const double *)data)[row]);
+    }
+}
+static void raw_put(wr_storage s, void *data, uint32_t row, uint64_t raw) {
+    double x;
+    memcpy(&x, &raw, 8);
+    switch (s) {
+    case WR_S_BOOL: ((uint8_t *)data)[row] = (uint8_t)raw; break;
+    case WR_S_I8: ((int8_t *)data)[row] = (int8_t)raw; break;
+    case WR_S_I16: ((int16_t *)data)[row] = (int16_t)raw; break;
+    case WR_S_I32: ((int32_t *)data)[row] = (int32_t)raw; break;
+    case WR_S_I64: ((int64_t *)data)[row] = (int64_t)raw; break;
+    case WR_S_F32: ((float *)data)[row] = (float)x; break;
+    default: ((double *)data)[row] = x; break;
+    }
+}
+
+static void touch_block(const wr_kmap *m, const uint64_t *h, uint32_t n) {
+    uint32_t mask = m->cap - 1;
+    for (uint32_t i = 0; i < n; i++) __builtin_prefetch(&m->index[(uint32_t)h[i] & mask]);
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t at = (uint32_t)h[i] & mask, steps = 0; m->index[at] && steps < 8; at = (at + 1) & mask, steps++)
+            if (m->index[at] >> 32 == (uint32_t)h[i]) {
+                const char *r = record(m, (uint32_t)m->index[at] - 1);
+                WR_PREFETCH(r);
+                if (m->stride > 48) WR_PREFETCH(r + 64);
+                break;
+            }
+    }
+}
+
+typedef struct block { /* up to BLOCK rows on their way through a find */
+    uint32_t n;
+    uint32_t row[BLOCK];
+    uint64_t hash[BLOCK];
+} block;
+
+static void find_block_fixed(wr_kmap *m, const wr_vec *vec, const block *b, bool create, uint32_t *slots, uint8_t *created) {
+    for (uint32_t i = 0; i < b->n; i++) {
+        uint32_t row = b->row[i], slot;
+        bool     fresh = false;
+        if (WR_UNLIKELY(vec->valid && !wr_valid_get(vec->valid, row))) {
+            slot = m->null_slot;
+            if (slot == WR_SLOT_NONE && create) slot = create_null(m, b->hash[i]), fresh = true;
+        } else {
+            uint64_t key = m->storage == WR_S_I64 ? ((const uint64_t *)vec->data)[row] : raw_at(m->storage, vec->data, row);
+            slot = find_fixed(m, b->hash[i], key);
+            if (slot == WR_SLOT_NONE && create) slot = create_fixed(m, b->hash[i], key), fresh = true;
+        }
+        slots[i] = slot;
+        if (created) created[i] = fresh;
+    }
+}
+static void find_block_string(wr_kmap *m, const wr_vec *vec, const block *b, bool create, uint32_t *slots, uint8_t *created) {
+    const wr_sview *views = vec->data;
+    for (uint32_t i = 0; i < b->n; i++) {
+        uint32_t row = b->row[i], slot;
+        bool     fresh = false;
+        if (WR_UNLIKELY(vec->valid && !wr_valid_get(vec->valid, row))) {
+            slot = m->null_slot;
+            if (slot == WR_SLOT_NONE && create) slot = create_null(m, b->hash[i]), fresh = true;
+        } else {
+            const char *ptr = wr_sview_ptr(&views[row]);
+            slot = find_bytes(m, b->hash[i], ptr, views[row].len);
+            if (slot == WR_SLOT_NONE && create) slot = create_bytes(m, b->hash[i], ptr, views[row].len), fresh = true;
+        }
+        slots[i] = slot;
+        if (created) created[i] = fresh;
+    }
+}
+static void find_block_bytes(wr_kmap *m, const wr_batch *batch, const uint32_t *key_cols, const block *b, bool create, uint32_t *slots,
+                             uint8_t *created) {
+    const wr_rowcodec *codec = codec_of(m);
+    size_t ends[BLOCK];
+    wr_sbuf_clear(&m->block);
+    for (uint32_t i = 0; i < b->n; i++) {
+        wr_rowcodec_put(codec, batch, key_cols, b->row[i], &m->block);
+        ends[i] = m->block.len;
+    }
+    for (uint32_t i = 0; i < b->n; i++) {
+        size_t      from = i ? ends[i - 1] : 0;
+        uint32_t    len = (uint32_t)(ends[i] - from);
+        const char *ptr = m->block.at + from;
+        uint32_t    slot = find_bytes(m, b->hash[i], ptr, len);
+        bool        fresh = slot == WR_SLOT_NONE && create;
+        if (fresh) slot = create_bytes(m, b->hash[i], ptr, len);
+        slots[i] = slot;
+        if (created) created[i] = fresh;
+    }
+}
+
+void wr_kmap_find(wr_kmap *m, const wr_batch *batch, const uint32_t *key_cols, const uint64_t *hash, bool create, uint32_t *slots,
+                  uint8_t *created) {
+    uint32_t n = wr_batch_live(batch);
+    if (m->shape == SHAPE_GLOBAL) {
+        bool fresh = n && create && m->null_slot == WR_SLOT_NONE;
+        if (fresh) create_null(m, 0);
+        for (uint32_t i = 0; i < n; i++) slots[i] = m->null_slot;
+        if (created && n) memset(created, 0, n), created[0] = fresh;
+        tell(m);
+        return;
+    }
+    const wr_vec *vec = &batch->cols[key_cols ? key_cols[0] : 0];
+    block         b;
+    for (uint32_t done = 0; done < n; done += b.n) {
+        b.n = WR_MIN(n - done, (uint32_t)BLOCK);
+        for (uint32_t i = 0; i < b.n; i++) b.row[i] = wr_batch_row(batch, done + i), b.hash[i] = hash[b.row[i]];
+        if (m->count > PREFETCH_FROM) touch_block(m, b.hash, b.n);
+        uint8_t *made = created ? created + done : NULL;
+        switch (m->shape) {
+        case SHAPE_FIXED: find_block_fixed(m, vec, &b, create, slots + done, made); break;
+        case SHAPE_STRING: find_block_string(m, vec, &b, create, slots + done, made); break;
+        default: find_block_bytes(m, batch, key_cols, &b, create, slots + done, made); break;
+        }
+    }
+    if (create) tell(m);
+}
+
+/* ---- one key ---- */
+
+typedef struct one_key { /* the raw form of a key */
+    bool        null;
+    uint64_t    fixed;
+    const char *ptr;
+    uint32_t    len;
+} one_key;
+
+static uint32_t find_raw(wr_kmap *m, uint64_t hash, const one_key *k, bool create, bool *created) {
+    uint32_t slot;
+    if (k->null) slot = m->null_slot;
+    else if (m->shape == SHAPE_FIXED) slot = find_fixed(m, hash, k->fixed);
+    else slot = find_bytes(m, hash, k->ptr, k->len);
+    bool fresh = slot == WR_SLOT_NONE && create;
+    if (fresh) {
+        slot = k->null ? create_null(m, hash) : m->shape == SHAPE_FIXED ? create_fixed(m, hash, k->fixed) : create_bytes(m, hash, k->ptr, k->len);
+        tell(m);
+    }
+    if (created) *created = fresh;
+    return slot;
+}
+
+static one_key raw_of_slot(const wr_kmap *m, uint32_t slot) {
+    const char *r = record(m, slot);
+    if (slot == m->null_slot) return (one_key){.null = true};
+    if (m->shape == SHAPE_FIXED) return (one_key){.fixed = ((const fixed_rec *)r)->key};
+    return (one_key){.ptr = bytes_of((const bytes_rec *)r), .len = ((const bytes_rec *)r)->len};
+}
+
+uint32_t wr_kmap_find_like(wr_kmap *m, const wr_kmap *from, uint32_t slot, bool create, bool *created) {
+    wr_dassert(m->shape == from->shape && m->storage == from->storage);
+    one_key k = raw_of_slot(from, slot);
+    return find_raw(m, wr_kmap_hash(from, slot), &k, create, created);
+}
+
+uint32_t wr_kmap_find_one(wr_kmap *m, wr_str key, uint64_t hash, bool create, bool *created) {
+    one_key k = {.ptr = key.ptr, .len = (uint32_t)key.len};
+    if (m->shape == SHAPE_GLOBAL) k.null = true, hash = 0;
+    if (m->shape != SHAPE_FIXED && m->shape != SHAPE_STRING) return find_raw(m, hash, &k, create, created);
+    wr_mem *mem = wr_mem_new(256);
+    wr_vec  vec;
+    wr_vec_init(&vec, m->types[0], 1, true, mem);
+    bool ok = wr_rowcodec_get(codec_of(m), key, &vec, 0, mem);
+    uint32_t slot = WR_SLOT_NONE;
+    if (created) *created = false;
+    if (ok) {
+        k.null = wr_vec_is_null(&vec, 0);
+        if (!k.null && m->shape == SHAPE_FIXED) k.fixed = raw_at(m->storage, vec.data, 0);
+        if (!k.null && m->shape == SHAPE_STRING) k.ptr = wr_sview_ptr(vec.data), k.len = ((wr_sview *)vec.data)->len;
+        slot = find_raw(m, hash, &k, create, created);
+    }
+    wr_mem_unref(mem);
+    return slot;
+}
+
+void *wr_kmap_value(wr_kmap *m, uint32_t slot) {
+    wr_dassert(slot < m->n_slots && is_live(m, slot));
+    return record(m, slot) + m->value_at;
+}
+void wr_kmap_values(const wr_kmap *m, const uint32_t *slots, uint32_t n, void **values) {
+    for (uint32_t i = 0; i < n; i++) values[i] = slots[i] == WR_SLOT_NONE ? NULL : record(m, slots[i]) + m->value_at;
+}
+uint64_t wr_kmap_hash(const wr_kmap *m, uint32_t slot) { return ((const fixed_rec *)record(m, slot))->hash; }
+
+void wr_kmap_key_get(const wr_kmap *m, uint32_t slot, wr_vec *dst, uint32_t row, wr_mem *mem) {
+    if (m->shape == SHAPE_GLOBAL) return;
+    if (slot == m->null_slot) {
+        wr_vec_set_null(dst, row, mem);
+        return;
+    }
+    one_key k = raw_of_slot(m, slot);
+    if (m->shape == SHAPE_BYTES) {
+        bool ok = wr_rowcodec_get(codec_of((wr_kmap *)(uintptr_t)m), (wr_str){k.ptr, k.len}, dst, row, mem);
+        wr_assert(ok);
+        return;
+    }
+    if (dst->valid) wr_valid_set(dst->valid, row, true);
+    if (m->shape == SHAPE_FIXED) raw_put(m->storage, dst->data, row, k.fixed);
+    else ((wr_sview *)dst->data)[row] = wr_sview_copy(mem, k.ptr, k.len);
+}
+
+wr_str wr_kmap_key(const wr_kmap *map, uint32_t slot) {
+    wr_kmap *m = (wr_kmap *)(uintptr_t)map; /* scratch only */
+    if (m->shape == SHAPE_GLOBAL) return (wr_str){"", 0};
+    one_key k = raw_of_slot(m, slot);
+    if (m->shape == SHAPE_BYTES) return (wr_str){k.ptr, k.len};
+    wr_batch *one = wr_batch_new(1, 512);
+    wr_vec_init(&one->cols[0], m->types[0], 1, true, one->mem);
+    one->n_rows = 1;
+    wr_kmap_key_get(m, slot, &one->cols[0], 0, one->mem);
+    wr_sbuf_clear(&m->scratch);
+    wr_rowcodec_put(codec_of(m), one, NULL, 0, &m->scratch);
+    wr_batch_unref(one);
+    return wr_sbuf_str(&m->scratch);
+}
+
+static void index_remove(wr_kmap *m, uint64_t hash, uint32_t slot) {
+    uint32_t mask = m->cap - 1, at = (uint32_t)hash & mask;
+    while ((uint32_t)m->index[at] != slot + 1) at = (at + 1) & mask;
+    for (uint32_t next = (at + 1) & mask; m->index[next]; next = (next + 1) & mask) {
+        uint32_t home = (uint32_t)(m->index[next] >> 32) & mask;
+        if (((next - home) & mask) < ((next - at) & mask)) continue; /* it would move before its home */
+        m->index[at] = m->index[next];
+        at = next;
+    }
+    m->index[at] = 0;
+}
+
+void wr_kmap_remove(wr_kmap *m, uint32_t slot) {
+    wr_dassert(slot < m->n_slots && is_live(m, slot));
+    char *r = record(m, slot);
+    if (m->opts.value_free) m->opts.value_free(m->opts.self, r + m->value_at);
+    if (slot == m->null_slot) {
+        m->null_slot = WR_SLOT_NONE;
+    } else {
+        index_remove(m, ((fixed_rec *)r)->hash, slot);
+        if (m->value_at == sizeof(bytes_rec) && ((bytes_rec *)r)->len > INLINE) {
+            m->bytes -= ((bytes_rec *)r)->len + MALLOC_EXTRA;
+            wr_free(((bytes_rec *)r)->ptr);
+            tell(m);
+        }
+    }
+    ((fixed_rec *)r)->hash = m->free_head;
+    m->free_head = slot;
+    m->live[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
+    m->count--;
+}
+
+uint32_t wr_kmap_count(const wr_kmap *m) { return m->count; }
+
+uint32_t wr_kmap_next(const wr_kmap *m, uint32_t slot) {
+    uint32_t next = slot == WR_SLOT_NONE ? 0 : slot + 1, words = (m->n_slots + 63) / 64;
+    for (uint32_t w = next >> 6; w < words; w++) {
+        uint64_t bits = m->live[w];
+        if (w == next >> 6) bits &= ~UINT64_C(0) << (next & 63);
+        if (bits) return w * 64 + (uint32_t)__builtin_ctzll(bits);
+    }
+    return WR_SLOT_NONE;
+}
+
+int64_t wr_kmap_bytes(const wr_kmap *m) { return m->bytes + m->charged; }
+void    wr_kmap_charge(wr_kmap *m, int64_t bytes) {
+    m->charged += bytes;
+    tell(m);
+}
+
+double wr_kmap_entry_bytes(uint32_t value_bytes, double key_bytes) {
+    shape  s = key_bytes <= 9 ? SHAPE_FIXED : SHAPE_BYTES; /* 1 byte of null bits + 8 */
+    double bytes = value_offset(s) + ((value_bytes + 15) & ~15u);
+    bytes += 8 / 0.45 + 1.0 / 8; /* the index is between 30 % and 60 % full */
+    if (s == SHAPE_BYTES && key_bytes > INLINE + 5) bytes += key_bytes + MALLOC_EXTRA;
+    return bytes;
+}
+
+/* ---- checkpoint image ---- */
+
+void wr_kmap_save(const wr_kmap *map, wr_sbuf *out) {
+    wr_kmap *m = (wr_kmap *)(uintptr_t)map;
+    wr_put_bytes(out, m->opts.name, strlen(m->opts.name));
+    wr_put_u32(out, VERSION);
+    wr_put_u32(out, m->opts.n_key_types);
+    wr_put_u32(out, m->count);
+    for (uint32_t s = wr_kmap_next(m, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(m, s)) {
+        wr_str key = wr_kmap_key(m, s);
+        wr_put_u64(out, wr_kmap_hash(m, s));
+        wr_put_bytes(out, key.ptr, key.len);
+        const void *value = record(m, s) + m->value_at;
+        if (!m->opts.value_save) {
+            wr_put_bytes(out, value, m->opts.value_bytes);
+            continue;
+        }
+        size_t at = out->len;
+        wr_put_u32(out, 0);
+        m->opts.value_save(m->opts.self, value, out);
+        wr_sbuf len = {0};
+        wr_put_u32(&len, (uint32_t)(out->len - at - 4));
+        memcpy(out->at + at, len.at, 4);
+        wr_sbuf_free(&len);
+    }
+}
+
+static bool load_value(wr_kmap *m, void *value, wr_str bytes) {
+    if (!m->opts.value_load) {
+        if (bytes.len != m->opts.value_bytes) return false;
+        if (bytes.len) memcpy(value, bytes.ptr, bytes.len);
+        return true;
+    }
+    wr_reader in = {(const uint8_t *)bytes.ptr, (const uint8_t *)bytes.ptr + bytes.len, false};
+    return m->opts.value_load(m->opts.self, value, &in) && !in.bad;
+}
+
+wr_status wr_kmap_load(wr_kmap *m, wr_reader *in, uint32_t n_groups, uint32_t from, uint32_t to, wr_err *err) {
+    wr_str   name = wr_get_bytes(in);
+    uint32_t version = wr_get_u32(in), n_types = wr_get_u32(in), n = wr_get_u32(in);
+    if (in->bad || !wr_str_eq(name, wr_str_of(m->opts.name)) || version != VERSION || n_types != m->opts.n_key_types)
+        return wr_fail(err, WR_CORRUPT, "WR400", "state '%s' does not match its image ('%.*s', version %u, %u key columns)", m->opts.name,
+                       in->bad ? 0 : (int)WR_MIN(name.len, (size_t)64), in->bad ? "" : name.ptr, version, n_types);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t hash = wr_get_u64(in);
+        wr_str   key = wr_get_bytes(in), value = wr_get_bytes(in);
+        if (in->bad) break;
+        uint32_t group = wr_key_group(hash, n_groups);
+        if (group < from || group >= to) continue;
+        bool     created = false;
+        uint32_t slot = wr_kmap_find_one(m, key, hash, true, &created);
+        if (!created || !load_value(m, wr_kmap_value(m, slot), value)) {
+            in->bad = true;
+            break;
+        }
+    }
+    tell(m);
+    if (in->bad) return wr_fail(err, WR_CORRUPT, "WR400", "the image of state '%s' is damaged", m->opts.name);
+    return WR_OK;
+}
