@@ -19,6 +19,7 @@ add_library(wr_flags INTERFACE)
 target_include_directories(wr_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(wr_flags INTERFACE -Wall -Wextra -Wshadow -Werror -fno-omit-frame-pointer -fno-strict-aliasing
   $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition>)
+target_compile_definitions(wr_flags INTERFACE _GNU_SOURCE)
 if(WR_DEBUG)
   target_compile_definitions(wr_flags INTERFACE WR_DEBUG=1)
 endif()

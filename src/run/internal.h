@@ -1,0 +1,248 @@
+/* run/internal.h: the running graph: queues, edges, nodes, tasks, workers, sources, the job. Private to run/.
+ *
+ * Walk       source_task.c (turns) -> node.c (emit through chains and edges) -> queue.c -> task.c (receive in order, watermarks, barriers)
+ *            -> op/ -> node.c ... -> task.c (sink); worker.c steps them; job.c coordinates, snapshot.c saves and restores.
+ * Ownership  job owns all; a worker's nodes, tasks and the consumer side of its queues are touched by that worker only. Shared: edges' queues
+ *            (single producer, single consumer), turns (mutex), accounts and flags (atomics), published reports (mutex).              */
+#pragma once
+#include "checkpoint/checkpoint.h"
+#include "run/run.h"
+#include <stdatomic.h>
+
+typedef enum msg_kind { MSG_BATCH, MSG_TURN_END, MSG_WATERMARK, MSG_BARRIER } msg_kind;
+enum { NO_SOURCE = UINT32_MAX };
+typedef struct msg {
+    msg_kind  kind;
+    uint32_t  source;      /* BATCH, TURN_END on source edges: which; else NO_SOURCE */
+    bool      idle;        /* TURN_END, WATERMARK: leaves the minimum */
+    uint64_t  seq;         /* turn number within the source; BARRIER: epoch */
+    int64_t   wm_us;       /* TURN_END, WATERMARK */
+    wr_batch *batch;
+    size_t    bytes;
+} msg;
+
+/* ---- queue.c: unbounded in structure, bounded in bytes by its users (queue_full): single producer, single consumer ---- */
+typedef struct queue queue;
+queue     *queue_new(wr_account *acct);
+void       queue_free(queue *q);
+void       queue_push(queue *q, msg m);
+const msg *queue_peek(queue *q);           /* NULL when empty */
+void       queue_pop(queue *q);
+size_t     queue_bytes(const queue *q);
+
+/* ---- edges between tasks ---- */
+typedef struct edge {
+    const wr_pnode *from, *to;
+    uint32_t        port;                  /* of `to` */
+    wr_exchange     kind;
+    uint32_t        n_keys;
+    const uint32_t *keys;
+    uint32_t        n_sources;             /* sources whose turns pass here in order */
+    uint32_t       *sources;
+    bool            derived;               /* rows of stateful operators pass here (too) */
+    uint32_t        target_worker;         /* GATHER */
+    queue         **queues;                /* [from * n_workers + to]; NULL where nothing passes */
+} edge;
+
+typedef struct node node;
+typedef struct task task;
+typedef struct worker worker;
+typedef struct target { node *chained; uint32_t port; edge *edge; } target;
+typedef struct node_out { wr_out base; node *node; } node_out;
+
+struct node {                              /* one plan node on one worker */
+    const wr_pnode *p;
+    worker         *w;
+    wr_op          *op;                    /* NULL for source, values, union, sink */
+    wr_sink        *sink;
+    wr_op_ctx       ctx;
+    wr_ledger       ledger;
+    node_out        out;
+    uint32_t        n_targets;
+    target         *targets;
+    uint32_t        n_in;                  /* inputs whose watermark is derived (unions, chains below operators) */
+    int64_t        *in_wm;
+    bool           *in_idle;
+    int64_t         out_wm;
+    bool            out_idle;
+    uint64_t        steps, blocked_steps;
+    uint64_t        turn_seq;              /* while a source turn is being emitted */
+    uint32_t        turn_source;
+};
+
+typedef struct channel {
+    queue   *q;
+    int64_t  wm;                           /* derived rows */
+    bool     idle;
+    uint64_t barrier;                      /* epoch it is blocked at, 0 = not */
+} channel;
+typedef struct port {
+    edge     *edge;
+    uint32_t  n_channels;
+    channel  *channels;
+    uint64_t *next_seq;                    /* per edge->sources */
+    int64_t  *src_wm;
+    bool     *src_idle;
+    uint32_t  rotate;
+} port;
+struct task {                              /* an operator or sink with its input ports, on one worker */
+    node    *head;
+    uint32_t n_ports;
+    port    *ports;
+    int64_t  wm;                           /* last watermark given to the operator */
+    bool     wm_pending;                   /* on_watermark said *more */
+    int64_t  wm_target;
+    bool     finished;                     /* watermark END handled */
+    uint64_t barrier_done;
+};
+
+/* ---- sources and turns (source_task.c) ---- */
+typedef struct part_state {                /* of one partition, in published order */
+    int64_t  wm, max_ts;
+    uint64_t lines, rows, ahead_run;       /* ahead_run: rows in a row beyond the future guard */
+    int64_t  active_us;                    /* wall time of its last row */
+    bool     seen, done, idle;
+} part_state;
+typedef struct source {
+    const wr_pnode *p;
+    uint32_t        index;
+    wr_source      *src;                   /* NULL for VALUES */
+    uint64_t        assigned, published;   /* turn numbers */
+    WR_ARR(part_state) parts;
+    int64_t         wm;
+    bool            wm_idle, ended, waiting;
+    int64_t         retry_at_us;
+    uint32_t        on_error;              /* 0 fail, 1 skip, 2 dead-letter */
+    wr_file        *dead;
+    char            dead_path[512];
+    uint64_t        dead_bytes;
+    uint64_t        refused;
+    bool            cut_pending;           /* a checkpoint waits for turns below cut_seq */
+    uint64_t        cut_seq;
+    wr_sbuf         cut_positions, cut_state;
+    bool            values_done;
+    int64_t         last_chunk_us;         /* monotonic */
+} source;
+typedef struct turn_batch {
+    wr_batch *batch;                       /* output columns */
+    wr_vec    ts, wm;                      /* evaluated rowtime and watermark; data NULL = none */
+} turn_batch;
+typedef struct turn {
+    uint32_t source;
+    uint64_t seq, number;                  /* number: over all sources */
+    wr_chunk chunk;
+    bool     final;                        /* source ends with it */
+    wr_decoded decoded;
+    WR_ARR(turn_batch) batches;
+} turn;
+enum { TURNS_PENDING_MAX = 2 };
+
+struct worker {
+    wr_job     *job;
+    uint32_t    index;
+    void       *thread;
+    wr_bell    *bell;
+    _Atomic bool asleep;
+    uint32_t    n_tasks;
+    task       *tasks;                     /* inputs first; stepped from the last to the first */
+    node       *nodes;                     /* by plan index; p == NULL where the node does not run on this worker */
+    wr_prog   **source_progs;              /* by source index */
+    int64_t     flushed_us;                /* when sinks were last flushed */
+    turn        pending[TURNS_PENDING_MAX];
+    uint32_t    n_pending;
+    uint64_t    barrier_sent;              /* last epoch this worker's source chains have passed on */
+    uint64_t    report_have;
+    uint64_t    committed;                 /* last epoch whose sinks on this worker committed */
+    int64_t     wait_us;                   /* how long to sleep when nothing moves */
+    uint64_t    touched;                   /* bitmap of workers (mod 64) that got messages in this step */
+    bool        done;
+};
+
+typedef struct node_report { wr_ledger ledger; wr_op_usage usage; int64_t wm; uint64_t steps, blocked_steps; } node_report;
+
+struct wr_job {
+    const wr_job_plan *plan;
+    wr_run_opts        opts;
+    wr_arena          *arena;
+    uint32_t           n_workers, n_nodes, n_sources, n_edges, n_groups, batch_rows;
+    worker            *workers;
+    source            *sources;
+    edge              *edges;
+    wr_account        *accts;              /* by plan index */
+    wr_account         queue_acct, buffer_acct;
+    size_t             queue_limit;
+    wr_mutex          *turn_lock;
+    uint64_t           turns_assigned;
+    uint32_t           source_rotate;
+    /* end and errors */
+    _Atomic int        stop;               /* 1 = clean stop asked, 2 = workers leave now */
+    bool               stop_saved;         /* the checkpoint of a clean stop is triggered */
+    _Atomic uint32_t   tasks_left;         /* unfinished tasks over all workers */
+    _Atomic uint32_t   sources_left;
+    wr_mutex          *err_lock;
+    _Atomic bool       failed;
+    wr_err             err;
+    wr_bell           *bell;               /* the coordinator's */
+    /* checkpoints (snapshot.c) */
+    _Atomic uint64_t   barrier_epoch;      /* epoch in progress or done */
+    uint64_t           barrier_turn;       /* turns below belong to it */
+    _Atomic uint64_t   commit_epoch;
+    _Atomic uint32_t   acks_left, commits_left;
+    bool               epoch_open;
+    int64_t            epoch_started_us, last_checkpoint_wall_us;
+    wr_mutex          *snap_lock;
+    wr_checkpoint_writer snap;
+    wr_sbuf           *staged;             /* by plan index: sinks' staged bytes of the epoch */
+    int               *where;              /* by plan index: -1 every worker, else the one */
+    uint64_t           restored_epoch, epochs_done;
+    int64_t            last_duration_us;
+    uint64_t           last_bytes;
+    bool               finished_before;    /* restored state says the job had ended */
+    /* reports */
+    wr_mutex          *report_lock;
+    _Atomic uint64_t   report_want;
+    node_report       *reports;            /* [worker * n_nodes + node] */
+    int64_t            started_us, last_row_us;
+    bool               finished;
+};
+
+/* node.c */
+wr_status node_push(node *n, uint32_t port, wr_batch *batch, wr_err *err);       /* chained input; (takes) batch */
+wr_status node_emit_batch(node *n, wr_batch *batch, wr_err *err);                /* (takes) */
+wr_status node_watermark(node *n, uint32_t in, int64_t wm_us, bool idle, wr_err *err); /* derived input of a chained node */
+void      node_forward_watermark(node *n, int64_t wm_us, bool idle, wr_err *err, wr_status *status);
+void      node_turn_end(node *n, uint32_t source_index, uint64_t seq, int64_t wm_us, bool idle);
+void      node_barrier(node *n, uint64_t epoch);
+bool      node_full(const node *n);                                              /* any queue that it reaches is over its bound */
+bool      node_out_full(wr_out *out);
+wr_status node_out_emit(wr_out *out, wr_batch *batch, wr_err *err);
+/* task.c */
+wr_status task_step(task *t, bool *progress, wr_err *err);
+/* source_task.c */
+wr_status source_step(worker *w, bool *progress, wr_err *err);
+wr_status sources_open(wr_job *job, wr_err *err);
+void      sources_close(wr_job *job);
+void      source_state_save(source *s, wr_sbuf *out);
+wr_status source_state_load(wr_job *job, source *s, wr_reader *in, wr_err *err);
+/* worker.c */
+wr_status worker_step(worker *w, bool *progress, wr_err *err);
+void      worker_run(void *arg);
+void      worker_report(worker *w);
+void      job_fail(wr_job *job, const wr_err *err);
+void      job_wake_all(wr_job *job);
+/* build.c */
+wr_status job_build(wr_job *job, wr_err *err);
+void      job_unbuild(wr_job *job);
+void      table_info_of(wr_job *job, const wr_pnode *p, wr_table_info *out);
+void      group_range(const wr_job *job, const node *n, uint32_t *from, uint32_t *to);
+bool      sink_flushes_always(const wr_job *job, const wr_pnode *p);
+/* snapshot.c */
+wr_status snapshot_restore(wr_job *job, wr_err *err);
+void      snapshot_trigger(wr_job *job);
+void      snapshot_source_chains(worker *w, uint64_t epoch);
+wr_status snapshot_task(task *t, uint64_t epoch, wr_err *err);                   /* barrier reached on all inputs */
+wr_status snapshot_poll(wr_job *job, wr_err *err);                               /* coordinator: complete the open epoch */
+wr_status snapshot_commit_sinks(worker *w, wr_err *err);
+wr_status snapshot_final(wr_job *job, wr_err *err);
+void      ledger_save(const wr_ledger *l, wr_sbuf *out);
+void      ledger_load(wr_ledger *l, wr_reader *in);

@@ -1,0 +1,170 @@
+/* run/job.c: the life of a job: build, restore, start workers, coordinate checkpoints, end, report.
+ *
+ * Threads    the caller of wr_job_run is the coordinator; one thread per worker beside it, or none in simulation, where the coordinator
+ *            calls worker_step in an order drawn from the seed and may "crash" after a number of steps.
+ * End        all sources ended and all tasks saw the end watermark; or wr_job_stop: with a state directory a last checkpoint is completed
+ *            first; or an error of any worker, which is kept (the first one) and returned.                                        */
+#include "run/internal.h"
+#include "base/hash.h"
+#include <stdio.h>
+
+enum { CHECKPOINT_EVERY_US = 10000000, TICK_US = 50000, QUEUE_BYTES_MIN = 1 << 18, QUEUE_BYTES_MAX = 8 << 20 };
+
+static size_t queue_limit(const wr_job *job) {
+    uint32_t n = 1;
+    for (uint32_t e = 0; e < job->n_edges; e++)
+        for (uint32_t i = 0; i < job->n_workers * job->n_workers; i++) n += job->edges[e].queues[i] != NULL;
+    int64_t budget = job->opts.acct->limit ? job->opts.acct->limit / 8 : 256 << 20;
+    return (size_t)WR_MIN(WR_MAX(budget / n, (int64_t)QUEUE_BYTES_MIN), (int64_t)QUEUE_BYTES_MAX);
+}
+
+wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **out, wr_err *err) {
+    wr_job *job = wr_calloc(1, sizeof *job);
+    job->plan = plan;
+    job->opts = *opts;
+    job->arena = wr_arena_new(NULL);
+    job->n_workers = WR_MIN(WR_MAX(opts->n_workers, 1u), 64u);
+    job->n_groups = opts->n_key_groups ? opts->n_key_groups : WR_KEY_GROUPS_DEFAULT;
+    job->batch_rows = opts->batch_rows ? WR_MIN(opts->batch_rows, (uint32_t)WR_BATCH_MAX) : WR_BATCH_MAX;
+    job->n_nodes = plan->nodes.n;
+    job->turn_lock = wr_mutex_new();
+    job->err_lock = wr_mutex_new();
+    job->snap_lock = wr_mutex_new();
+    job->report_lock = wr_mutex_new();
+    job->bell = wr_bell_new();
+    wr_account_init(&job->queue_acct, opts->acct, "queues", 0);
+    wr_account_init(&job->buffer_acct, opts->acct, "input buffers", 0);
+    wr_status status = job_build(job, err);
+    job->queue_limit = queue_limit(job);
+    if (status == WR_OK) status = sources_open(job, err);
+    if (status == WR_OK) status = snapshot_restore(job, err);
+    if (status != WR_OK) {
+        wr_job_free(job);
+        return status;
+    }
+    job->started_us = wr_mono_us(opts->world);
+    job->last_checkpoint_wall_us = wr_wall_us(opts->world);
+    *out = job;
+    return WR_OK;
+}
+
+void wr_job_free(wr_job *job) {
+    if (!job) return;
+    job_unbuild(job);
+    if (job->sources) sources_close(job);
+    if (job->epoch_open) wr_checkpoint_abandon(&job->snap);
+    wr_mutex_free(job->turn_lock);
+    wr_mutex_free(job->err_lock);
+    wr_mutex_free(job->snap_lock);
+    wr_mutex_free(job->report_lock);
+    wr_bell_free(job->bell);
+    wr_arena_free(job->arena);
+    wr_free(job);
+}
+
+void wr_job_stop(wr_job *job) {
+    int expected = 0;
+    atomic_compare_exchange_strong(&job->stop, &expected, 1);
+}
+
+static bool all_done(wr_job *job) { return atomic_load(&job->tasks_left) == 0 && atomic_load(&job->sources_left) == 0; }
+
+static bool checkpoint_due(const wr_job *job) {
+    if (!job->opts.state_dir || job->epoch_open || job->opts.simulate) return false;
+    int64_t every = job->opts.checkpoint_interval_us ? job->opts.checkpoint_interval_us : CHECKPOINT_EVERY_US;
+    return wr_wall_us(job->opts.world) - job->last_checkpoint_wall_us >= every;
+}
+
+/* One turn of the coordinator; *leave when the workers should go. */
+static wr_status coordinate(wr_job *job, bool *leave, wr_err *err) {
+    *leave = false;
+    if (atomic_load(&job->failed)) {
+        *leave = true;
+        return WR_OK;
+    }
+    if (all_done(job)) {
+        job->finished = *leave = true;
+        return WR_OK;
+    }
+    bool stopping = atomic_load(&job->stop) == 1;
+    if (stopping && !job->opts.state_dir) {
+        *leave = true;
+        return WR_OK;
+    }
+    WR_TRY(snapshot_poll(job, err));
+    if (stopping && !job->epoch_open) {
+        if (job->stop_saved) *leave = true;
+        else snapshot_trigger(job), job->stop_saved = true;
+    } else if (checkpoint_due(job)) {
+        snapshot_trigger(job);
+    }
+    return WR_OK;
+}
+
+static wr_status run_threads(wr_job *job, wr_err *err) {
+    wr_world *world = job->opts.world;
+    uint32_t  started = 0;
+    wr_status status = WR_OK;
+    for (; started < job->n_workers && status == WR_OK; started++) {
+        char name[16];
+        snprintf(name, sizeof name, "weir-%u", started);
+        status = world->vt->spawn(world, name, worker_run, &job->workers[started], &job->workers[started].thread, err);
+        if (status != WR_OK) break;
+    }
+    for (bool leave = false; status == WR_OK && !leave;) {
+        status = coordinate(job, &leave, err);
+        if (job->opts.tick) job->opts.tick(job->opts.tick_arg, job);
+        if (!leave && status == WR_OK) wr_bell_wait(job->bell, TICK_US);
+    }
+    atomic_store(&job->stop, 2);
+    job_wake_all(job);
+    for (uint32_t k = 0; k < started; k++) world->vt->join(world, job->workers[k].thread);
+    return status;
+}
+
+static wr_status run_simulated(wr_job *job, wr_err *err) {
+    wr_rng rng;
+    wr_rng_seed(&rng, job->opts.seed);
+    for (uint64_t step = 1;; step++) {
+        worker *w = &job->workers[wr_rng_below(&rng, job->n_workers)];
+        bool    progress, leave;
+        WR_TRY(worker_step(w, &progress, err));
+        if (job->opts.crash_after_steps && step >= job->opts.crash_after_steps)
+            return wr_fail(err, WR_CANCELLED, "WR900", "simulated crash after %llu steps", (unsigned long long)step);
+        uint64_t every = job->opts.checkpoint_every_steps;
+        if (every && step % every == 0 && job->opts.state_dir && !job->epoch_open && !all_done(job)) snapshot_trigger(job);
+        WR_TRY(coordinate(job, &leave, err));
+        if (job->opts.tick && step % 64 == 0) job->opts.tick(job->opts.tick_arg, job);
+        if (leave) return WR_OK;
+    }
+}
+
+static wr_status end_sinks(wr_job *job, wr_err *err) {
+    if (job->opts.state_dir && job->finished) WR_TRY(snapshot_final(job, err));
+    for (uint32_t k = 0; k < job->n_workers; k++)
+        for (uint32_t i = 0; i < job->n_nodes; i++) {
+            node *n = &job->workers[k].nodes[i];
+            if (!n->p || !n->sink) continue;
+            if (sink_flushes_always(job, n->p)) WR_TRY(n->sink->vt->flush(n->sink, err));
+            wr_sink *sink = n->sink;
+            n->sink = NULL;
+            WR_TRY(sink->vt->close(sink, true, err));
+        }
+    return WR_OK;
+}
+
+wr_status wr_job_run(wr_job *job, wr_err *err) {
+    if (job->finished_before) {
+        job->finished = true;
+        return WR_OK;
+    }
+    wr_status status = job->opts.simulate ? run_simulated(job, err) : run_threads(job, err);
+    if (status == WR_OK && atomic_load(&job->failed)) {
+        *err = job->err;
+        status = job->err.status;
+    }
+    atomic_fetch_add(&job->report_want, 1);
+    for (uint32_t k = 0; k < job->n_workers; k++) worker_report(&job->workers[k]);
+    if (status == WR_OK) status = end_sinks(job, err);
+    return status;
+}

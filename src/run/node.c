@@ -1,0 +1,232 @@
+/* run/node.c: how rows, watermarks, turn ends and barriers leave a node: into chained nodes, or through an exchange into queues.
+ *
+ * Idea       an exchange copies no rows: each destination gets the same columns with a selection of its own and the key hash, computed once.
+ *            A batch of which little is live is compacted with its strings first, so that a queue does not keep a whole input chunk alive
+ *            for a few rows.
+ * Invariant  order on every queue = order of emission. A source's turn is pushed as BATCH* TURN_END to every receiver.
+ * Bound      queue_full is asked before a task runs; one step may overshoot by what one input batch or one turn produces.
+ * Thread     the worker that owns the node.                                                                                    */
+#include "run/internal.h"
+
+wr_status node_out_emit(wr_out *out, wr_batch *batch, wr_err *err) { return node_emit_batch(((node_out *)out)->node, batch, err); }
+
+static bool edge_full(const edge *e, uint32_t from, const wr_job *job) {
+    for (uint32_t to = 0; to < job->n_workers; to++) {
+        const queue *q = e->queues[from * job->n_workers + to];
+        if (q && queue_bytes(q) > job->queue_limit) return true;
+    }
+    return false;
+}
+
+bool node_full(const node *n) {
+    for (uint32_t i = 0; i < n->n_targets; i++) {
+        const target *t = &n->targets[i];
+        if (t->chained ? node_full(t->chained) : edge_full(t->edge, n->w->index, n->w->job)) return true;
+    }
+    return false;
+}
+
+bool node_out_full(wr_out *out) { return node_full(((node_out *)out)->node); }
+
+static void send(node *n, edge *e, uint32_t to, msg m) {
+    worker *w = n->w;
+    queue_push(e->queues[w->index * w->job->n_workers + to], m);
+    if (to != w->index) w->touched |= UINT64_C(1) << (to & 63);
+}
+
+static void send_batch(node *n, edge *e, uint32_t to, wr_batch *batch) {
+    bool in_turn = n->turn_source != NO_SOURCE;
+    send(n, e, to, (msg){.kind = MSG_BATCH, .source = n->turn_source, .seq = in_turn ? n->turn_seq : 0, .batch = batch,
+                         .bytes = wr_batch_bytes(batch) + sizeof(msg)});
+}
+
+/* A batch with few live rows and large memory behind it, copied so that it stands alone. */
+static wr_batch *detach(wr_batch *batch) {
+    uint32_t live = wr_batch_live(batch);
+    if (!batch->sel || live * 8 >= batch->n_rows) return batch;
+    wr_batch *copy = wr_batch_new(batch->n_cols, 4096);
+    for (uint32_t c = 0; c < batch->n_cols; c++) {
+        wr_vec_init(&copy->cols[c], batch->cols[c].type, live, batch->cols[c].valid != NULL, copy->mem);
+        for (uint32_t i = 0; i < live; i++) wr_vec_set(&copy->cols[c], i, &batch->cols[c], wr_batch_row(batch, i), copy->mem);
+    }
+    copy->n_rows = live;
+    if (batch->kinds) {
+        uint8_t *kinds = wr_mem_alloc(copy->mem, live);
+        for (uint32_t i = 0; i < live; i++) kinds[i] = batch->kinds[wr_batch_row(batch, i)];
+        copy->kinds = kinds;
+    }
+    if (batch->row_wm_us) {
+        int64_t *wm = wr_mem_alloc(copy->mem, live * sizeof *wm);
+        for (uint32_t i = 0; i < live; i++) wm[i] = batch->row_wm_us[wr_batch_row(batch, i)];
+        copy->row_wm_us = wm;
+    }
+    wr_batch_unref(batch);
+    return copy;
+}
+
+/* The same batch with the hash of the edge's key columns; (takes) batch. */
+static wr_batch *with_hash(const edge *e, wr_batch *batch) {
+    wr_batch *keyed = wr_batch_derive(batch, batch->n_cols);
+    for (uint32_t c = 0; c < batch->n_cols; c++) keyed->cols[c] = batch->cols[c];
+    uint64_t *hash = wr_mem_alloc(keyed->mem, sizeof *hash * WR_MAX(batch->n_rows, 1u));
+    wr_batch_hash(batch, e->keys, e->n_keys, hash);
+    keyed->hash = hash;
+    wr_batch_unref(batch);
+    return keyed;
+}
+
+/* Splits live rows by worker of their key group. */
+static void send_hashed(node *n, edge *e, wr_batch *batch) {
+    wr_job   *job = n->w->job;
+    wr_batch *keyed = with_hash(e, batch);
+    if (job->n_workers == 1) {
+        send_batch(n, e, 0, keyed);
+        return;
+    }
+    uint32_t  live = wr_batch_live(keyed), counts[64] = {0}, n_workers = job->n_workers;
+    uint16_t *rows = wr_mem_alloc(keyed->mem, sizeof *rows * WR_MAX(live, 1u) * n_workers);
+    for (uint32_t i = 0; i < live; i++) {
+        uint32_t row = wr_batch_row(keyed, i);
+        uint32_t to = wr_group_worker(wr_key_group(keyed->hash[row], job->n_groups), job->n_groups, n_workers);
+        rows[to * live + counts[to]++] = (uint16_t)row;
+    }
+    for (uint32_t to = 0; to < n_workers; to++) {
+        if (!counts[to]) continue;
+        if (counts[to] == keyed->n_rows) {
+            send_batch(n, e, to, wr_batch_ref(keyed));
+            continue;
+        }
+        wr_batch *part = wr_batch_derive(keyed, keyed->n_cols);
+        for (uint32_t c = 0; c < keyed->n_cols; c++) part->cols[c] = keyed->cols[c];
+        part->sel = rows + to * live;
+        part->n_sel = counts[to];
+        send_batch(n, e, to, part);
+    }
+    wr_batch_unref(keyed);
+}
+
+static wr_status emit_to(node *n, const target *t, wr_batch *batch, wr_err *err) {
+    if (t->chained) {
+        t->chained->turn_source = n->turn_source;
+        t->chained->turn_seq = n->turn_seq;
+        return node_push(t->chained, t->port, batch, err);
+    }
+    batch = detach(batch);
+    switch (t->edge->kind) {
+    case WR_X_FORWARD: send_batch(n, t->edge, n->w->index, batch); break;
+    case WR_X_GATHER: send_batch(n, t->edge, t->edge->target_worker, t->edge->n_keys ? with_hash(t->edge, batch) : batch); break;
+    case WR_X_HASH: send_hashed(n, t->edge, batch); break;
+    }
+    return WR_OK;
+}
+
+wr_status node_emit_batch(node *n, wr_batch *batch, wr_err *err) {
+    uint32_t live = wr_batch_live(batch);
+    if (live == 0) {
+        wr_batch_unref(batch);
+        return WR_OK;
+    }
+    n->ledger.out += live;
+    if (!batch->kinds) n->ledger.out_kind[WR_KIND_INSERT] += live;
+    else
+        for (uint32_t i = 0; i < live; i++) n->ledger.out_kind[batch->kinds[wr_batch_row(batch, i)]]++;
+    wr_status status = WR_OK;
+    for (uint32_t i = 0; i < n->n_targets; i++) {
+        wr_batch *mine = i + 1 < n->n_targets ? wr_batch_ref(batch) : batch;
+        if (status == WR_OK) status = emit_to(n, &n->targets[i], mine, err);
+        else wr_batch_unref(mine);
+    }
+    if (n->n_targets == 0) wr_batch_unref(batch);
+    return status;
+}
+
+/* Adds the operator's title to a data error that does not say where it happened. */
+static wr_status located(node *n, wr_status status, wr_err *err) {
+    if (status == WR_DATA && !err->place[0]) wr_err_place(err, "operator %s (%s)", n->p->title, n->p->id);
+    if (status != WR_OK && !err->at.line) err->at = n->p->at;
+    return status;
+}
+
+wr_status node_push(node *n, uint32_t in, wr_batch *batch, wr_err *err) {
+    n->ledger.in[in < 2 ? in : 0] += wr_batch_live(batch);
+    n->steps++;
+    if (n->p->kind == WR_P_UNION) return node_emit_batch(n, batch, err);
+    wr_status status;
+    if (n->sink) {
+        status = n->sink->vt->write(n->sink, batch, err);
+        if (status == WR_OK) n->ledger.out += wr_batch_live(batch);
+    } else {
+        status = n->op->vt->on_batch(n->op, in, batch, &n->out.base, err);
+    }
+    wr_batch_unref(batch);
+    return located(n, status, err);
+}
+
+/* Derived watermark out of node n, to all its targets. */
+void node_forward_watermark(node *n, int64_t wm_us, bool idle, wr_err *err, wr_status *status) {
+    if (wm_us == n->out_wm && idle == n->out_idle) return;
+    wr_assert(wm_us >= n->out_wm);
+    n->out_wm = wm_us;
+    n->out_idle = idle;
+    for (uint32_t i = 0; i < n->n_targets && *status == WR_OK; i++) {
+        target *t = &n->targets[i];
+        if (t->chained) {
+            *status = node_watermark(t->chained, t->port, wm_us, idle, err);
+            continue;
+        }
+        for (uint32_t to = 0; to < n->w->job->n_workers; to++)
+            if (t->edge->queues[n->w->index * n->w->job->n_workers + to])
+                send(n, t->edge, to, (msg){.kind = MSG_WATERMARK, .source = NO_SOURCE, .wm_us = wm_us, .idle = idle});
+    }
+}
+
+wr_status node_watermark(node *n, uint32_t in, int64_t wm_us, bool idle, wr_err *err) {
+    wr_assert(in < n->n_in);
+    n->in_wm[in] = wm_us;
+    n->in_idle[in] = idle;
+    int64_t least = WR_TIME_MAX;
+    bool    all_idle = true;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        if (n->in_idle[i]) continue;
+        all_idle = false;
+        least = WR_MIN(least, n->in_wm[i]);
+    }
+    if (all_idle) least = n->out_wm;
+    least = WR_MAX(least, n->out_wm);
+    wr_status status = WR_OK;
+    if (n->op && least > n->out_wm) {
+        bool more = false;
+        status = n->op->vt->on_watermark(n->op, least, &n->out.base, &more, err);
+        if (status != WR_OK) return located(n, status, err);
+        wr_assert(!more); /* chained operators keep nothing */
+    }
+    node_forward_watermark(n, least, all_idle, err, &status);
+    return status;
+}
+
+void node_turn_end(node *n, uint32_t source_index, uint64_t seq, int64_t wm_us, bool idle) {
+    for (uint32_t i = 0; i < n->n_targets; i++) {
+        target *t = &n->targets[i];
+        if (t->chained) {
+            node_turn_end(t->chained, source_index, seq, wm_us, idle);
+            continue;
+        }
+        for (uint32_t to = 0; to < n->w->job->n_workers; to++)
+            if (t->edge->queues[n->w->index * n->w->job->n_workers + to])
+                send(n, t->edge, to, (msg){.kind = MSG_TURN_END, .source = source_index, .seq = seq, .wm_us = wm_us, .idle = idle});
+    }
+    n->turn_source = NO_SOURCE;
+}
+
+void node_barrier(node *n, uint64_t epoch) {
+    for (uint32_t i = 0; i < n->n_targets; i++) {
+        target *t = &n->targets[i];
+        if (t->chained) {
+            node_barrier(t->chained, epoch);
+            continue;
+        }
+        for (uint32_t to = 0; to < n->w->job->n_workers; to++)
+            if (t->edge->queues[n->w->index * n->w->job->n_workers + to])
+                send(n, t->edge, to, (msg){.kind = MSG_BARRIER, .source = NO_SOURCE, .seq = epoch});
+    }
+}

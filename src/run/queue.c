@@ -1,0 +1,83 @@
+/* run/queue.c: the exchange's queue: single producer, single consumer, linked segments, no locks.
+ *
+ * Idea       the producer fills a segment and publishes the count with a release store; the consumer reads it with acquire. A new segment
+ *            is linked when one is full, so a push never fails; the byte bound is kept by whoever pushes (node_full).
+ * Invariant  each message is popped once, in push order; bytes == sum over messages between push and pop.
+ * Thread     push: the producing worker; peek, pop: the consuming worker; bytes: both.                                        */
+#include "run/internal.h"
+
+enum { SEGMENT = 62 };
+typedef struct segment {
+    _Atomic(struct segment *) next;
+    _Atomic uint32_t          filled;
+    msg                       at[SEGMENT];
+} segment;
+
+struct queue {
+    wr_account *acct;
+    _Alignas(64) segment *tail;             /* producer */
+    uint32_t tail_n;
+    _Alignas(64) segment *head;             /* consumer */
+    uint32_t head_n;
+    _Alignas(64) _Atomic size_t bytes;
+};
+
+static segment *segment_new(void) {
+    segment *s = wr_calloc(1, sizeof *s);
+    return s;
+}
+
+queue *queue_new(wr_account *acct) {
+    queue *q = wr_aligned_alloc(64, sizeof *q);
+    memset(q, 0, sizeof *q);
+    q->acct = acct;
+    q->head = q->tail = segment_new();
+    return q;
+}
+
+void queue_free(queue *q) {
+    if (!q) return;
+    for (const msg *m; (m = queue_peek(q));) {
+        wr_batch_unref(m->batch);
+        queue_pop(q);
+    }
+    wr_free(q->head);
+    wr_free(q);
+}
+
+void queue_push(queue *q, msg m) {
+    if (q->tail_n == SEGMENT) {
+        segment *next = segment_new();
+        atomic_store_explicit(&q->tail->next, next, memory_order_release);
+        q->tail = next;
+        q->tail_n = 0;
+    }
+    if (m.bytes) {
+        atomic_fetch_add_explicit(&q->bytes, m.bytes, memory_order_relaxed);
+        wr_account_add(q->acct, (int64_t)m.bytes);
+    }
+    q->tail->at[q->tail_n++] = m;
+    atomic_store_explicit(&q->tail->filled, q->tail_n, memory_order_release);
+}
+
+const msg *queue_peek(queue *q) {
+    if (q->head_n == SEGMENT) {
+        segment *next = atomic_load_explicit(&q->head->next, memory_order_acquire);
+        if (!next) return NULL;
+        wr_free(q->head);
+        q->head = next;
+        q->head_n = 0;
+    }
+    return q->head_n < atomic_load_explicit(&q->head->filled, memory_order_acquire) ? &q->head->at[q->head_n] : NULL;
+}
+
+void queue_pop(queue *q) {
+    size_t bytes = q->head->at[q->head_n].bytes;
+    if (bytes) {
+        atomic_fetch_sub_explicit(&q->bytes, bytes, memory_order_relaxed);
+        wr_account_add(q->acct, -(int64_t)bytes);
+    }
+    q->head_n++;
+}
+
+size_t queue_bytes(const queue *q) { return atomic_load_explicit(&((queue *)(uintptr_t)q)->bytes, memory_order_relaxed); }

@@ -1,0 +1,79 @@
+/* run/run.h: a job plan comes to life: workers, exchanges, turns, watermarks, checkpoints, the end.
+ *
+ * Idea       every worker runs every operator for its share of the key groups (timely dataflow). A worker is a step function, so that N
+ *            threads can call N workers, or one thread can call all of them in an order drawn from a seed: the same code.
+ *            Input is handed out in numbered turns (one chunk each) under one lock; turns are decoded in parallel and published in order per
+ *            source, which is where lateness and watermarks are decided. Receivers take turns in order per source, so neither results nor
+ *            late rows depend on the number of workers, batch size or timing.
+ * Thread     wr_job_run blocks its caller; wr_job_stop and wr_job_status may be called from any thread (stop also from a signal handler). */
+#pragma once
+#include "connect/connect.h"
+#include "plan/plan.h"
+
+typedef struct wr_job wr_job;
+
+typedef struct wr_run_opts {
+    wr_world   *world;
+    wr_account *acct;                  /* root of the budget: limit_bytes is --memory */
+    wr_diags   *diags;                 /* option errors of connectors */
+    uint32_t    n_workers;             /* >= 1 */
+    uint32_t    n_key_groups;          /* 0 = WR_KEY_GROUPS_DEFAULT */
+    uint32_t    batch_rows;            /* 0 = WR_BATCH_MAX */
+    const char *state_dir;             /* NULL: no checkpoints */
+    int64_t     checkpoint_interval_us;/* 0 = 10 s */
+    bool        fresh;                 /* ignore and remove an existing state */
+    bool        accept_older;          /* a damaged newest checkpoint: take the one before */
+    bool        force_bounded, force_tail;
+    bool        final_rows;            /* result sinks: --final */
+    const char *print_style;           /* result sinks: see connect.h */
+    /* simulation: all workers in the calling thread, order drawn from seed */
+    bool        simulate;
+    uint64_t    seed;
+    uint64_t    crash_after_steps;     /* simulate only: return WR_CANCELLED without any clean-up of sinks; 0 = never */
+    uint64_t    checkpoint_every_steps;/* simulate only; 0 = by time */
+    int64_t     end_when_idle_us;      /* tail inputs end after that long without new bytes; 0 = never */
+    void      (*tick)(void *arg, wr_job *job); /* called by the coordinating thread a few times a second; may be NULL */
+    void       *tick_arg;
+} wr_run_opts;
+
+wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **out, wr_err *err);
+wr_status wr_job_run(wr_job *job, wr_err *err);  /* to the end of input, wr_job_stop, or an error */
+void      wr_job_stop(wr_job *job);              /* async-signal-safe: checkpoint if there is a state directory, then end cleanly */
+void      wr_job_free(wr_job *job);
+
+/* ---- reports ---- */
+typedef struct wr_node_status {
+    const wr_pnode *node;
+    wr_ledger       ledger;        /* summed over workers */
+    wr_op_usage     usage;
+    int64_t         account_bytes;
+    int64_t         watermark_us;  /* least over workers; WR_TIME_MIN none yet */
+    uint64_t        blocked_steps, steps;
+} wr_node_status;
+typedef struct wr_source_status {
+    const wr_pnode *node;
+    char            what[256];     /* connector's describe() */
+    uint64_t        done, total;   /* bytes or rows; total 0 = unknown */
+    uint32_t        n_partitions, n_partitions_done;
+    int64_t         watermark_us;
+    char            held_by[128];  /* the partition that holds the watermark back, "" if none */
+    bool            ended, waiting;
+} wr_source_status;
+typedef struct wr_job_status {
+    wr_arena *arena;               /* owns the arrays */
+    uint32_t  n_nodes, n_sources;
+    wr_node_status   *nodes;
+    wr_source_status *sources;
+    uint64_t  rows_in, rows_out;   /* sources' good rows, sinks' rows */
+    int64_t   running_us, memory_bytes, memory_peak_bytes, memory_limit_bytes, queue_bytes;
+    uint64_t  checkpoints, checkpoint_epoch, restored_epoch;
+    int64_t   last_checkpoint_us, last_checkpoint_bytes; /* duration and size */
+    bool      finished;
+} wr_job_status;
+/* A consistent-enough copy (each worker's counters are of one moment). Free with wr_arena_free(status->arena). */
+void wr_job_status_get(wr_job *job, wr_job_status *out);
+/* For every node: rows in = rows out + absorbed + each reason; adds a line per node; false if a stateless or source sum does not close. */
+bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out);
+void wr_job_ledger_json(const wr_job_status *status, wr_sbuf *out);
+/* One sentence on why nothing came out for a while. */
+void wr_job_why_silent(const wr_job_status *status, wr_sbuf *out);

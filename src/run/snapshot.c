@@ -1,0 +1,336 @@
+/* run/snapshot.c: checkpoints of a running job (Chandy-Lamport barriers, aligned) and restoring from one.
+ *
+ * Protocol   the coordinator triggers: source positions are taken and the number of turns handed out so far becomes the cut. Each worker's
+ *            sources pass the barrier when their turns below the cut have gone out; a task that has it on all channels saves its operator, sinks
+ *            prepare. When all have acknowledged and every source's partition state of the cut is known, one file is written (checkpoint/), then
+ *            sinks commit. A crash before the file: the previous epoch counts. After it: sinks are told to recover the new epoch, idempotently.
+ * Invariant  at most one epoch is open; everything in a file belongs to the same cut.
+ * Thread     trigger, poll, restore, final: coordinator; task and source chains: the worker; snap_lock guards the writer.           */
+#include "run/internal.h"
+#include <stdio.h>
+
+void ledger_save(const wr_ledger *l, wr_sbuf *out) {
+    wr_put_u64(out, l->in[0]), wr_put_u64(out, l->in[1]), wr_put_u64(out, l->out);
+    for (int i = 0; i < 4; i++) wr_put_u64(out, l->out_kind[i]);
+    wr_put_u64(out, l->matched[0]), wr_put_u64(out, l->matched[1]);
+    wr_put_u32(out, WR_REASON_COUNT);
+    for (int i = 0; i < WR_REASON_COUNT; i++) wr_put_u64(out, l->dropped[i]);
+}
+
+void ledger_load(wr_ledger *l, wr_reader *in) {
+    memset(l, 0, sizeof *l);
+    l->in[0] = wr_get_u64(in), l->in[1] = wr_get_u64(in), l->out = wr_get_u64(in);
+    for (int i = 0; i < 4; i++) l->out_kind[i] = wr_get_u64(in);
+    l->matched[0] = wr_get_u64(in), l->matched[1] = wr_get_u64(in);
+    uint32_t n = wr_get_u32(in);
+    for (uint32_t i = 0; i < n && !in->bad; i++) {
+        uint64_t v = wr_get_u64(in);
+        if (i < WR_REASON_COUNT) l->dropped[i] = v;
+    }
+}
+
+/* ---- saving ---- */
+static void put(wr_job *job, wr_section_kind kind, const node *n, const wr_sbuf *content) {
+    wr_mutex_lock(job->snap_lock);
+    wr_checkpoint_put(&job->snap, kind, wr_str_of(n->p->id), n->w->index, wr_sbuf_str(content));
+    wr_mutex_unlock(job->snap_lock);
+}
+
+/* Ledgers of a node and of what is chained behind it. Chains join only at unions, whose producers pass the barrier one by one: the last writer
+ * of a section wins on load because it is the most complete. */
+static void save_ledgers(node *n) {
+    wr_sbuf buf = {0};
+    ledger_save(&n->ledger, &buf);
+    put(n->w->job, WR_SECTION_LEDGER, n, &buf);
+    wr_sbuf_free(&buf);
+    for (uint32_t i = 0; i < n->n_targets; i++)
+        if (n->targets[i].chained) save_ledgers(n->targets[i].chained);
+}
+
+static void acknowledge(wr_job *job) {
+    if (atomic_fetch_sub(&job->acks_left, 1) == 1) wr_bell_ring(job->bell);
+}
+
+wr_status snapshot_task(task *t, uint64_t epoch, wr_err *err) {
+    node   *n = t->head;
+    wr_job *job = n->w->job;
+    if (n->sink) {
+        wr_sbuf *staged = &job->staged[n->p->index];
+        wr_sbuf_clear(staged);
+        WR_TRY(n->sink->vt->prepare(n->sink, epoch, staged, err));
+        put(job, WR_SECTION_SINK, n, staged);
+    } else if (n->op) {
+        wr_sbuf buf = {0};
+        wr_put_i64(&buf, t->wm);
+        n->op->vt->save(n->op, &buf);
+        put(job, WR_SECTION_OPERATOR, n, &buf);
+        wr_sbuf_free(&buf);
+    }
+    save_ledgers(n);
+    acknowledge(job);
+    return WR_OK;
+}
+
+void snapshot_source_chains(worker *w, uint64_t epoch) {
+    (void)epoch;
+    for (uint32_t i = 0; i < w->job->n_sources; i++) save_ledgers(&w->nodes[w->job->sources[i].p->index]);
+    acknowledge(w->job);
+}
+
+static uint32_t count_tasks(const wr_job *job) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < job->n_workers; k++) n += job->workers[k].n_tasks;
+    return n;
+}
+
+void snapshot_trigger(wr_job *job) {
+    wr_assert(!job->epoch_open);
+    uint64_t epoch = atomic_load(&job->barrier_epoch) + 1;
+    job->epoch_open = true;
+    job->epoch_started_us = wr_mono_us(job->opts.world);
+    wr_checkpoint_begin(&job->snap, epoch);
+    atomic_store(&job->acks_left, count_tasks(job) + job->n_workers);
+    wr_mutex_lock(job->turn_lock);
+    for (uint32_t i = 0; i < job->n_sources; i++) {
+        source *s = &job->sources[i];
+        wr_sbuf_clear(&s->cut_positions);
+        if (s->src) s->src->vt->save(s->src, &s->cut_positions);
+        s->cut_seq = s->assigned;
+        s->cut_pending = s->published < s->assigned;
+        wr_sbuf_clear(&s->cut_state);
+        if (!s->cut_pending) source_state_save(s, &s->cut_state);
+    }
+    job->barrier_turn = job->turns_assigned;
+    atomic_store(&job->barrier_epoch, epoch);
+    wr_mutex_unlock(job->turn_lock);
+    job_wake_all(job);
+}
+
+static void put_job_section(wr_job *job, bool finished) {
+    wr_sbuf buf = {0};
+    wr_put_u32(&buf, job->n_groups);
+    wr_put_u8(&buf, finished);
+    wr_put_u32(&buf, job->n_nodes);
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        const char *id = job->plan->nodes.at[i]->id;
+        wr_put_bytes(&buf, id, strlen(id));
+    }
+    wr_checkpoint_put(&job->snap, WR_SECTION_JOB, WR_STR("job"), 0, wr_sbuf_str(&buf));
+    wr_sbuf_free(&buf);
+}
+
+static void put_source_sections(wr_job *job) {
+    for (uint32_t i = 0; i < job->n_sources; i++) {
+        source *s = &job->sources[i];
+        wr_sbuf buf = {0};
+        wr_put_bytes(&buf, s->cut_positions.at, s->cut_positions.len);
+        wr_put_bytes(&buf, s->cut_state.at, s->cut_state.len);
+        wr_checkpoint_put(&job->snap, WR_SECTION_SOURCE, wr_str_of(s->p->id), 0, wr_sbuf_str(&buf));
+        wr_sbuf_free(&buf);
+    }
+}
+
+static wr_status write_file(wr_job *job, uint64_t epoch, bool finished, wr_err *err) {
+    put_job_section(job, finished);
+    put_source_sections(job);
+    WR_TRY(job->opts.world->vt->make_dirs(job->opts.world, job->opts.state_dir, err));
+    WR_TRY(wr_checkpoint_commit(&job->snap, job->opts.world, job->opts.state_dir, epoch, &job->last_bytes, err));
+    job->last_duration_us = wr_mono_us(job->opts.world) - job->epoch_started_us;
+    job->last_checkpoint_wall_us = wr_wall_us(job->opts.world);
+    job->epochs_done++;
+    return WR_OK;
+}
+
+static bool cuts_taken(wr_job *job) {
+    wr_mutex_lock(job->turn_lock);
+    bool all = true;
+    for (uint32_t i = 0; i < job->n_sources; i++) all = all && !job->sources[i].cut_pending;
+    wr_mutex_unlock(job->turn_lock);
+    return all;
+}
+
+wr_status snapshot_poll(wr_job *job, wr_err *err) {
+    if (!job->epoch_open || atomic_load(&job->acks_left) || !cuts_taken(job)) return WR_OK;
+    uint64_t epoch = atomic_load(&job->barrier_epoch);
+    if (atomic_load(&job->commit_epoch) != epoch) {
+        WR_TRY(write_file(job, epoch, false, err));
+        atomic_store(&job->commits_left, job->n_workers);
+        atomic_store(&job->commit_epoch, epoch);
+        job_wake_all(job);
+        return WR_OK;
+    }
+    if (atomic_load(&job->commits_left) == 0) job->epoch_open = false;
+    return WR_OK;
+}
+
+wr_status snapshot_commit_sinks(worker *w, wr_err *err) {
+    wr_job  *job = w->job;
+    uint64_t epoch = atomic_load(&job->commit_epoch);
+    if (epoch == w->committed) return WR_OK;
+    for (uint32_t i = 0; i < job->n_nodes; i++)
+        if (w->nodes[i].sink && job->where[i] >= 0)
+            WR_TRY(w->nodes[i].sink->vt->commit(w->nodes[i].sink, epoch, wr_sbuf_str(&job->staged[i]), err));
+    w->committed = epoch;
+    if (atomic_fetch_sub(&job->commits_left, 1) == 1) wr_bell_ring(job->bell);
+    return WR_OK;
+}
+
+/* After the last worker has stopped at the end of input: one more epoch that says so. */
+wr_status snapshot_final(wr_job *job, wr_err *err) {
+    uint64_t epoch = atomic_load(&job->barrier_epoch) + 1;
+    if (job->epoch_open) wr_checkpoint_abandon(&job->snap);
+    job->epoch_open = false;
+    job->epoch_started_us = wr_mono_us(job->opts.world);
+    wr_checkpoint_begin(&job->snap, epoch);
+    for (uint32_t i = 0; i < job->n_sources; i++) {
+        source *s = &job->sources[i];
+        wr_sbuf_clear(&s->cut_positions), wr_sbuf_clear(&s->cut_state);
+        if (s->src) s->src->vt->save(s->src, &s->cut_positions);
+        source_state_save(s, &s->cut_state);
+    }
+    for (uint32_t k = 0; k < job->n_workers; k++)
+        for (uint32_t i = 0; i < job->n_nodes; i++) {
+            node *n = &job->workers[k].nodes[i];
+            if (!n->p) continue;
+            wr_sbuf buf = {0};
+            ledger_save(&n->ledger, &buf);
+            put(job, WR_SECTION_LEDGER, n, &buf);
+            wr_sbuf_free(&buf);
+            if (!n->sink || job->where[i] < 0) continue;
+            wr_sbuf_clear(&job->staged[i]);
+            WR_TRY(n->sink->vt->prepare(n->sink, epoch, &job->staged[i], err));
+            put(job, WR_SECTION_SINK, n, &job->staged[i]);
+        }
+    WR_TRY(write_file(job, epoch, true, err));
+    for (uint32_t k = 0; k < job->n_workers; k++)
+        for (uint32_t i = 0; i < job->n_nodes; i++) {
+            node *n = &job->workers[k].nodes[i];
+            if (n->p && n->sink && job->where[i] >= 0) WR_TRY(n->sink->vt->commit(n->sink, epoch, wr_sbuf_str(&job->staged[i]), err));
+        }
+    return WR_OK;
+}
+
+/* ---- restoring ---- */
+static const wr_pnode *node_by_id(const wr_job *job, wr_str id) {
+    for (uint32_t i = 0; i < job->n_nodes; i++)
+        if (wr_str_eq(wr_str_of(job->plan->nodes.at[i]->id), id)) return job->plan->nodes.at[i];
+    return NULL;
+}
+
+static wr_status check_job(wr_job *job, const wr_checkpoint *ck, wr_err *err) {
+    const wr_section *s = wr_checkpoint_find(ck, WR_SECTION_JOB, WR_STR("job"));
+    if (!s) return wr_fail(err, WR_CORRUPT, "WR304", "checkpoint %s has no job section", ck->path);
+    wr_reader in = {.at = (const uint8_t *)s->content.ptr, .end = (const uint8_t *)s->content.ptr + s->content.len};
+    uint32_t  groups = wr_get_u32(&in);
+    job->finished_before = wr_get_u8(&in);
+    uint32_t n = wr_get_u32(&in), known = 0;
+    wr_str   stranger = {0};
+    for (uint32_t i = 0; i < n && !in.bad; i++) {
+        wr_str id = wr_get_bytes(&in);
+        if (node_by_id(job, id)) known++;
+        else stranger = id;
+    }
+    if (in.bad) return wr_fail(err, WR_CORRUPT, "WR304", "the job section of checkpoint %s is damaged", ck->path);
+    if (known != n || n != job->n_nodes) {
+        wr_fail(err, WR_USER, "WR305", "the state in %s belongs to another job or an earlier version of this one", job->opts.state_dir);
+        wr_err_detail(err, "it has %u operators, this job has %u; %u are the same%s%.*s", n, job->n_nodes, known, stranger.len ? "; not here: " : "",
+                      WR_FMT(stranger));
+        wr_err_hint(err, "give another --state-dir, or start over with --fresh");
+        return WR_USER;
+    }
+    job->n_groups = groups; /* fixed at first start */
+    return WR_OK;
+}
+
+static wr_status load_source(wr_job *job, const wr_section *s, wr_err *err) {
+    for (uint32_t i = 0; i < job->n_sources; i++) {
+        source *src = &job->sources[i];
+        if (!wr_str_eq(wr_str_of(src->p->id), s->owner)) continue;
+        wr_reader in = {.at = (const uint8_t *)s->content.ptr, .end = (const uint8_t *)s->content.ptr + s->content.len};
+        wr_str    positions = wr_get_bytes(&in), state = wr_get_bytes(&in);
+        wr_reader pr = {.at = (const uint8_t *)positions.ptr, .end = (const uint8_t *)positions.ptr + positions.len};
+        wr_reader sr = {.at = (const uint8_t *)state.ptr, .end = (const uint8_t *)state.ptr + state.len};
+        if (src->src) WR_TRY(src->src->vt->load(src->src, &pr, err));
+        return source_state_load(job, src, &sr, err);
+    }
+    return WR_OK;
+}
+
+static wr_status load_operator(wr_job *job, const wr_section *s, wr_err *err) {
+    const wr_pnode *p = node_by_id(job, s->owner);
+    wr_assert(p);
+    for (uint32_t k = 0; k < job->n_workers; k++) {
+        node *n = &job->workers[k].nodes[p->index];
+        if (!n->p || !n->op) continue;
+        wr_reader in = {.at = (const uint8_t *)s->content.ptr, .end = (const uint8_t *)s->content.ptr + s->content.len};
+        (void)wr_get_i64(&in);
+        uint32_t from, to;
+        group_range(job, n, &from, &to);
+        WR_TRY(n->op->vt->load(n->op, &in, from, to, err));
+    }
+    return WR_OK;
+}
+
+static void load_ledger(wr_job *job, const wr_section *s) {
+    const wr_pnode *p = node_by_id(job, s->owner);
+    if (!p) return;
+    uint32_t  k = job->where[p->index] >= 0 ? (uint32_t)job->where[p->index] : s->instance % job->n_workers;
+    wr_reader in = {.at = (const uint8_t *)s->content.ptr, .end = (const uint8_t *)s->content.ptr + s->content.len};
+    wr_ledger l;
+    ledger_load(&l, &in);
+    if (!in.bad) wr_ledger_add(&job->workers[k].nodes[p->index].ledger, &l);
+}
+
+static bool superseded(const wr_checkpoint *ck, uint32_t i) { /* a later ledger section of the same node and instance */
+    for (uint32_t k = i + 1; k < ck->sections.n; k++)
+        if (ck->sections.at[k].kind == WR_SECTION_LEDGER && ck->sections.at[k].instance == ck->sections.at[i].instance &&
+            wr_str_eq(ck->sections.at[k].owner, ck->sections.at[i].owner))
+            return true;
+    return false;
+}
+
+static wr_status recover_sinks(wr_job *job, const wr_checkpoint *ck, bool found, wr_err *err) {
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        if (job->where[i] < 0) continue;
+        node *n = &job->workers[job->where[i]].nodes[i];
+        if (!n->sink) continue;
+        const wr_section *s = found ? wr_checkpoint_find(ck, WR_SECTION_SINK, wr_str_of(n->p->id)) : NULL;
+        WR_TRY(n->sink->vt->recover(n->sink, found ? ck->epoch : 0, s ? s->content : (wr_str){"", 0}, err));
+    }
+    return WR_OK;
+}
+
+static wr_status load_sections(wr_job *job, const wr_checkpoint *ck, wr_err *err) {
+    for (uint32_t i = 0; i < ck->sections.n; i++) {
+        const wr_section *s = &ck->sections.at[i];
+        switch (s->kind) {
+        case WR_SECTION_SOURCE: WR_TRY(load_source(job, s, err)); break;
+        case WR_SECTION_OPERATOR:
+            if (!job->finished_before) WR_TRY(load_operator(job, s, err));
+            break;
+        case WR_SECTION_LEDGER:
+            if (!superseded(ck, i)) load_ledger(job, s);
+            break;
+        case WR_SECTION_JOB: case WR_SECTION_SINK: break;
+        }
+    }
+    return WR_OK;
+}
+
+wr_status snapshot_restore(wr_job *job, wr_err *err) {
+    if (!job->opts.state_dir) return WR_OK;
+    wr_checkpoint ck = {0};
+    bool          found = false;
+    if (!job->opts.fresh) WR_TRY(wr_checkpoint_open(job->opts.world, job->opts.state_dir, job->opts.accept_older, &ck, &found, err));
+    wr_status status = found ? check_job(job, &ck, err) : WR_OK;
+    if (status == WR_OK && found) status = load_sections(job, &ck, err);
+    if (status == WR_OK) status = recover_sinks(job, &ck, found, err);
+    if (found && status == WR_OK) {
+        job->restored_epoch = ck.epoch;
+        atomic_store(&job->barrier_epoch, ck.epoch);
+        atomic_store(&job->commit_epoch, ck.epoch);
+        for (uint32_t k = 0; k < job->n_workers; k++) job->workers[k].barrier_sent = job->workers[k].committed = ck.epoch;
+    }
+    wr_checkpoint_close(&ck);
+    return status;
+}

@@ -1,0 +1,535 @@
+/* run/source_task.c: turns: hand out input, decode it in parallel, publish it in order: late rows, watermarks, refused records.
+ *
+ * Turn       one chunk of one source. `assign` (under the turn lock) picks the source that is furthest behind in event time, reads the next
+ *            bytes and numbers the turn; `decode` (no lock) makes columns and evaluates output, rowtime and watermark expressions; `publish`
+ *            (under the lock, in order per source) walks the rows once: marks late rows with the watermark before them, refuses future rows,
+ *            advances the partition's watermark; then the batches go down the chain and TURN_END carries the source's watermark.
+ * Watermark  per partition: greatest value of the WATERMARK expression over rows seen; of the source: least over partitions that are neither
+ *            done nor idle, never going back. A partition found later starts at the source's watermark, so its older rows are late.
+ * Cut        a checkpoint takes positions when it is triggered and partition states when the last turn before it has been published.
+ * Thread     any worker; shared state under turn_lock.                                                                        */
+#include "run/internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { AHEAD_ROWS_ACCEPTED = 100 }; /* so many rows in a row beyond the future guard mean that the stream itself jumped */
+enum { ON_ERROR_FAIL, ON_ERROR_SKIP, ON_ERROR_DEAD_LETTER };
+
+/* ---- opening ---- */
+static wr_status open_dead_letters(wr_job *job, source *s, const wr_table_info *info, wr_err *err) {
+    wr_str path = wr_option_string(&info->options, wr_source_specs, "dead-letter.path");
+    if (path.len == 0)
+        snprintf(s->dead_path, sizeof s->dead_path, "%.*s.dead.jsonl", WR_FMT(info->name));
+    else
+        snprintf(s->dead_path, sizeof s->dead_path, "%.*s", WR_FMT(path));
+    wr_world *w = job->opts.world;
+    int       flags = WR_OPEN_READ | WR_OPEN_WRITE | WR_OPEN_CREATE | WR_OPEN_APPEND;
+    WR_TRY(w->vt->file_open(w, s->dead_path, flags, &s->dead, err));
+    wr_file_info fi;
+    WR_TRY(w->vt->file_info(w, s->dead, &fi, err));
+    s->dead_bytes = fi.size_bytes;
+    return WR_OK;
+}
+
+static wr_status open_one(wr_job *job, source *s, wr_err *err) {
+    s->wm = WR_TIME_MIN;
+    if (s->p->kind == WR_P_VALUES) return WR_OK;
+    wr_table_info info;
+    table_info_of(job, s->p, &info);
+    const wr_connector *c = wr_connector_find(s->p->source.table->connector);
+    wr_assert(c && c->source_new);
+    wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
+    *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = &job->buffer_acct, .diags = job->opts.diags, .tz = job->plan->tz,
+                            .n_workers = job->n_workers, .batch_rows = job->batch_rows, .bounded_override = job->opts.force_bounded,
+                            .tail_override = job->opts.force_tail};
+    WR_TRY(c->source_new(&info, ctx, &s->src, err));
+    wr_str policy = wr_option_string(&info.options, wr_source_specs, "on-error");
+    s->on_error = wr_str_eq(policy, WR_STR("skip")) ? ON_ERROR_SKIP : wr_str_eq(policy, WR_STR("dead-letter")) ? ON_ERROR_DEAD_LETTER : ON_ERROR_FAIL;
+    return s->on_error == ON_ERROR_DEAD_LETTER ? open_dead_letters(job, s, &info, err) : WR_OK;
+}
+
+wr_status sources_open(wr_job *job, wr_err *err) {
+    for (uint32_t i = 0; i < job->n_sources; i++) WR_TRY(open_one(job, &job->sources[i], err));
+    return WR_OK;
+}
+
+void sources_close(wr_job *job) {
+    for (uint32_t i = 0; i < job->n_sources; i++) {
+        source *s = &job->sources[i];
+        if (s->src) s->src->vt->close(s->src);
+        if (s->dead) job->opts.world->vt->file_close(job->opts.world, s->dead);
+        wr_arr_free(&s->parts);
+        wr_sbuf_free(&s->cut_positions);
+        wr_sbuf_free(&s->cut_state);
+    }
+}
+
+/* ---- state for checkpoints: partition watermarks and counters, in published order ---- */
+void source_state_save(source *s, wr_sbuf *out) {
+    wr_put_i64(out, s->wm);
+    wr_put_u64(out, s->dead_bytes);
+    wr_put_u8(out, s->values_done);
+    wr_put_u32(out, s->parts.n);
+    for (uint32_t i = 0; i < s->parts.n; i++) {
+        const part_state *p = &s->parts.at[i];
+        wr_put_i64(out, p->wm), wr_put_i64(out, p->max_ts);
+        wr_put_u64(out, p->lines), wr_put_u64(out, p->rows), wr_put_u64(out, p->ahead_run);
+        wr_put_u8(out, (uint8_t)(p->seen | p->done << 1));
+    }
+}
+
+wr_status source_state_load(wr_job *job, source *s, wr_reader *in, wr_err *err) {
+    s->wm = wr_get_i64(in);
+    uint64_t dead_bytes = wr_get_u64(in);
+    s->values_done = wr_get_u8(in);
+    uint32_t n = wr_get_u32(in);
+    for (uint32_t i = 0; i < n && !in->bad; i++) {
+        part_state p = {.wm = wr_get_i64(in), .max_ts = wr_get_i64(in)};
+        p.lines = wr_get_u64(in), p.rows = wr_get_u64(in), p.ahead_run = wr_get_u64(in);
+        uint8_t flags = wr_get_u8(in);
+        p.seen = flags & 1, p.done = flags >> 1 & 1;
+        p.active_us = wr_wall_us(job->opts.world);
+        wr_arr_push(&s->parts, p);
+    }
+    if (in->bad) return wr_fail(err, WR_CORRUPT, "WR303", "the saved state of source %s is damaged", s->p->id);
+    if (s->dead && dead_bytes < s->dead_bytes) { /* letters of turns that will be read again */
+        WR_TRY(job->opts.world->vt->file_truncate(job->opts.world, s->dead, dead_bytes, err));
+        s->dead_bytes = dead_bytes;
+    }
+    return WR_OK;
+}
+
+/* ---- watermarks ---- */
+static part_state *part_of(source *s, uint32_t index) {
+    while (s->parts.n <= index)
+        wr_arr_push(&s->parts, (part_state){.wm = s->wm, .max_ts = WR_TIME_MIN, .seen = s->wm != WR_TIME_MIN});
+    return &s->parts.at[index];
+}
+
+static void refresh_watermark(source *s) {
+    if (!s->p->source.watermark) return;
+    int64_t  least = WR_TIME_MAX;
+    bool     any = false, active = false;
+    uint32_t known = s->src ? s->src->vt->partitions(s->src) : 0;
+    if (known) part_of(s, known - 1);
+    for (uint32_t i = 0; i < s->parts.n; i++) {
+        const part_state *p = &s->parts.at[i];
+        if (p->done) continue;
+        any = true;
+        if (p->idle) continue;
+        active = true;
+        least = WR_MIN(least, p->wm);
+    }
+    s->wm_idle = any && !active;
+    if (active && least > s->wm) s->wm = least;
+}
+
+/* Partitions that may not be read now because they are ahead of the slowest one by more than the alignment. */
+static const uint64_t *held_partitions(source *s, uint64_t *bits, uint32_t words) {
+    if (!s->p->source.watermark || s->parts.n < 2) return NULL;
+    int64_t least = WR_TIME_MAX;
+    for (uint32_t i = 0; i < s->parts.n; i++)
+        if (!s->parts.at[i].done && !s->parts.at[i].idle) least = WR_MIN(least, s->parts.at[i].wm);
+    memset(bits, 0, words * sizeof *bits);
+    bool any = false;
+    for (uint32_t i = 0; i < s->parts.n && i < words * 64; i++) {
+        const part_state *p = &s->parts.at[i];
+        if (p->done || p->wm == WR_TIME_MIN || !p->seen) continue;
+        if (least == WR_TIME_MIN || p->wm - s->p->source.alignment_us > least) bits[i >> 6] |= UINT64_C(1) << (i & 63), any = true;
+    }
+    return any ? bits : NULL;
+}
+
+/* ---- assign ---- */
+static bool readable(const wr_job *job, const source *s, int64_t now_us) {
+    if (s->ended) return false;
+    return s->src ? now_us >= s->retry_at_us || job->opts.simulate : !s->values_done;
+}
+
+/* The source furthest behind in event time; sources without watermarks take their turn in rotation. */
+static source *pick_source(wr_job *job, int64_t now_us) {
+    source *best = NULL;
+    for (uint32_t k = 0; k < job->n_sources; k++) {
+        source *s = &job->sources[(job->source_rotate + k) % job->n_sources];
+        if (!readable(job, s, now_us)) continue;
+        if (!best || (s->p->kind == WR_P_SOURCE && s->p->source.watermark && s->wm < best->wm)) best = s;
+    }
+    return best;
+}
+
+static wr_status read_next(wr_job *job, source *s, turn *t, bool *got, wr_err *err) {
+    if (!s->src) {
+        s->values_done = true;
+        t->final = s->ended = true;
+        *got = true;
+        return WR_OK;
+    }
+    enum { WORDS = 64 };
+    uint64_t        bits[WORDS];
+    const uint64_t *held = held_partitions(s, bits, WORDS);
+    wr_next         state;
+    int64_t         retry_us = 10000;
+    WR_TRY(s->src->vt->next(s->src, held, &t->chunk, &state, &retry_us, err));
+    if (state == WR_NEXT_WAIT && held) WR_TRY(s->src->vt->next(s->src, NULL, &t->chunk, &state, &retry_us, err));
+    int64_t now = wr_mono_us(job->opts.world);
+    if (state == WR_NEXT_CHUNK || !s->last_chunk_us) s->last_chunk_us = now;
+    if (state == WR_NEXT_WAIT && job->opts.end_when_idle_us &&
+        (job->opts.simulate || now - s->last_chunk_us > job->opts.end_when_idle_us)) {
+        state = WR_NEXT_END;
+        t->chunk = (wr_chunk){.partition = UINT32_MAX};
+    }
+    if (state == WR_NEXT_END) t->final = s->ended = true;
+    if (state == WR_NEXT_WAIT) s->retry_at_us = wr_mono_us(job->opts.world) + WR_MAX(retry_us, (int64_t)500);
+    s->waiting = state == WR_NEXT_WAIT;
+    *got = state != WR_NEXT_WAIT;
+    return WR_OK;
+}
+
+/* A turn without input that lets an idle partition leave the minimum. */
+static bool idle_turn_due(wr_job *job, source *s) {
+    if (s->p->kind != WR_P_SOURCE || !s->p->source.watermark || !s->p->source.idle_timeout_us || s->ended) return false;
+    int64_t now = wr_wall_us(job->opts.world);
+    bool    changed = false;
+    for (uint32_t i = 0; i < s->parts.n; i++) {
+        part_state *p = &s->parts.at[i];
+        if (!p->active_us) p->active_us = now;
+        if (!p->done && !p->idle && now - p->active_us > s->p->source.idle_timeout_us) p->idle = changed = true;
+    }
+    return changed;
+}
+
+static wr_status assign(worker *w, bool *got, wr_err *err) {
+    wr_job *job = w->job;
+    turn   *t = &w->pending[w->n_pending];
+    *t = (turn){.decoded = t->decoded, .batches = t->batches}; /* keeps the arrays' memory */
+    wr_mutex_lock(job->turn_lock);
+    int64_t   now = wr_mono_us(job->opts.world);
+    source   *s = pick_source(job, now);
+    wr_status status = WR_OK;
+    *got = false;
+    if (s) status = read_next(job, s, t, got, err);
+    job->source_rotate++;
+    for (uint32_t i = 0; status == WR_OK && !*got && i < job->n_sources; i++)
+        if (job->sources[i].src && job->sources[i].published == job->sources[i].assigned && idle_turn_due(job, &job->sources[i])) {
+            s = &job->sources[i];
+            t->chunk = (wr_chunk){.partition = UINT32_MAX};
+            *got = true;
+        }
+    if (status == WR_OK && *got) {
+        t->source = s->index;
+        t->seq = s->assigned++;
+        t->number = job->turns_assigned++;
+    }
+    if (!*got) {
+        int64_t wait = 20000;
+        for (uint32_t i = 0; i < job->n_sources; i++)
+            if (!job->sources[i].ended) wait = WR_MIN(wait, WR_MAX(job->sources[i].retry_at_us - now, (int64_t)200));
+        w->wait_us = wait;
+    }
+    wr_mutex_unlock(job->turn_lock);
+    return status;
+}
+
+/* ---- decode ---- */
+static wr_status evaluate(worker *w, source *s, turn *t, wr_batch *in, wr_err *err) {
+    const wr_p_source *ps = &s->p->source;
+    uint32_t  n = ps->n_exprs, extra = (ps->rowtime != NULL) + (ps->watermark != NULL);
+    wr_batch *out = wr_batch_derive(in, n);
+    wr_vec   *all = wr_mem_calloc(out->mem, sizeof *all * (n + extra));
+    wr_status status = wr_prog_eval(w->source_progs[s->index], in, w->nodes[s->p->index].ctx.now_us, all, out->mem, err);
+    if (status == WR_OK) {
+        memcpy(out->cols, all, sizeof *all * n);
+        turn_batch tb = {.batch = out};
+        if (ps->rowtime) tb.ts = all[n];
+        if (ps->watermark) tb.wm = all[n + extra - 1];
+        wr_arr_push(&t->batches, tb);
+    } else {
+        wr_batch_unref(out);
+    }
+    wr_batch_unref(in);
+    return status;
+}
+
+static wr_batch *values_batch(const wr_pnode *p) {
+    wr_batch *b = wr_batch_new(p->schema.n, 4096);
+    b->n_rows = p->values.n_rows;
+    for (uint32_t c = 0; c < p->schema.n; c++) {
+        wr_vec_init(&b->cols[c], p->schema.fields[c].type, b->n_rows, true, b->mem);
+        for (uint32_t r = 0; r < b->n_rows; r++) {
+            wr_vec one = {0};
+            wr_value_fill(&p->values.rows[r * p->schema.n + c], &one, 1, b->mem);
+            if (wr_vec_is_null(&one, 0)) wr_vec_set_null(&b->cols[c], r, b->mem);
+            else wr_vec_set(&b->cols[c], r, &one, 0, b->mem);
+        }
+    }
+    return b;
+}
+
+static wr_status decode(worker *w, turn *t, wr_err *err) {
+    source *s = &w->job->sources[t->source];
+    t->batches.n = 0;
+    t->decoded.n_records = t->decoded.n_lines = t->decoded.n_rows = t->decoded.n_blank = 0;
+    t->decoded.n_tombstones = t->decoded.n_redelivered = 0;
+    t->decoded.batches.n = t->decoded.bad.n = 0;
+    if (!s->src) {
+        if (s->p->values.n_rows) wr_arr_push(&t->batches, (turn_batch){.batch = values_batch(s->p)});
+        t->decoded.n_rows = s->p->values.n_rows;
+        return WR_OK;
+    }
+    if (t->chunk.partition == UINT32_MAX || (!t->chunk.len && t->chunk.rows_from == t->chunk.rows_to)) return WR_OK;
+    WR_TRY(s->src->vt->decode(s->src, w->index, &t->chunk, &t->decoded, err));
+    w->nodes[s->p->index].ctx.now_us = wr_wall_us(w->job->opts.world);
+    wr_status status = WR_OK;
+    for (uint32_t i = 0; i < t->decoded.batches.n; i++) {
+        if (status == WR_OK) status = evaluate(w, s, t, t->decoded.batches.at[i], err);
+        else wr_batch_unref(t->decoded.batches.at[i]);
+    }
+    t->decoded.batches.n = 0;
+    return status;
+}
+
+/* ---- publish ---- */
+static void show_bytes(wr_str raw, char *out, size_t cap) {
+    size_t n = 0;
+    for (size_t i = 0; i < raw.len && i < 100 && n + 8 < cap; i++) {
+        unsigned char c = (unsigned char)raw.ptr[i];
+        n += (size_t)snprintf(out + n, cap - n, c >= 32 && c < 127 ? "%c" : "\\x%02x", c);
+    }
+    if (raw.len > 100) snprintf(out + n, cap - n, "...");
+}
+
+static wr_status dead_letter(wr_job *job, source *s, const turn *t, const wr_bad_record *bad, uint64_t line, wr_err *err) {
+    wr_sbuf text = {0}, name = {0};
+    s->src->vt->partition_name(s->src, t->chunk.partition, &name);
+    wr_sbuf_addz(&text, "{\"source\":");
+    wr_sbuf_add_json(&text, s->p->source.table->name);
+    wr_sbuf_addz(&text, ",\"file\":");
+    wr_sbuf_add_json(&text, wr_sbuf_str(&name));
+    wr_sbuf_printf(&text, ",\"line\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"reason\":", line, t->chunk.offset + bad->offset);
+    char reason[260];
+    snprintf(reason, sizeof reason, "%s: %s", wr_bad_kind_name(bad->kind), bad->message);
+    wr_sbuf_add_json(&text, wr_str_of(reason));
+    if (wr_utf8_valid(bad->raw)) {
+        wr_sbuf_addz(&text, ",\"raw\":");
+        wr_sbuf_add_json(&text, bad->raw);
+    } else { /* bytes that are not text keep every bit */
+        wr_sbuf_addz(&text, ",\"raw_hex\":\"");
+        for (size_t i = 0; i < bad->raw.len; i++) wr_sbuf_printf(&text, "%02x", (unsigned char)bad->raw.ptr[i]);
+        wr_sbuf_addz(&text, "\"");
+    }
+    wr_sbuf_addz(&text, "}\n");
+    wr_status status = job->opts.world->vt->file_write(job->opts.world, s->dead, text.at, text.len, err);
+    s->dead_bytes += text.len;
+    wr_sbuf_free(&text);
+    wr_sbuf_free(&name);
+    return status;
+}
+
+static wr_status refuse(wr_job *job, source *s, wr_ledger *ledger, const turn *t, const wr_bad_record *bad, uint64_t base_line, wr_err *err) {
+    s->refused++;
+    uint64_t line = base_line + bad->line + 1;
+    if (s->on_error == ON_ERROR_SKIP) {
+        ledger->dropped[WR_REASON_MALFORMED]++;
+        return WR_OK;
+    }
+    if (s->on_error == ON_ERROR_DEAD_LETTER) {
+        ledger->dropped[WR_REASON_DEAD_LETTER]++;
+        return dead_letter(job, s, t, bad, line, err);
+    }
+    wr_sbuf name = {0};
+    s->src->vt->partition_name(s->src, t->chunk.partition, &name);
+    char shown[512];
+    show_bytes(bad->raw, shown, sizeof shown);
+    wr_fail(err, WR_DATA, "22000", "source %.*s: record refused, %s: %s", WR_FMT(s->p->source.table->name), wr_bad_kind_name(bad->kind), bad->message);
+    wr_err_place(err, "%.*s:%" PRIu64 " (byte %" PRIu64 ")", WR_FMT(wr_sbuf_str(&name)), line, t->chunk.offset + bad->offset);
+    wr_err_detail(err, "the record: %s", shown);
+    wr_err_hint(err, "put it right, or set 'on-error' = 'skip' or 'dead-letter' on table %.*s", WR_FMT(s->p->source.table->name));
+    err->at = s->p->at;
+    wr_sbuf_free(&name);
+    return WR_DATA;
+}
+
+static wr_status null_rowtime(wr_job *job, source *s, wr_ledger *ledger, wr_err *err) {
+    (void)job;
+    if (s->on_error != ON_ERROR_FAIL) {
+        ledger->dropped[WR_REASON_MALFORMED]++;
+        s->refused++;
+        return WR_OK;
+    }
+    wr_fail(err, WR_DATA, "22004", "source %.*s: the event-time column is NULL in a row", WR_FMT(s->p->source.table->name));
+    wr_err_hint(err, "filter such rows out upstream, or set 'on-error' = 'skip' on table %.*s", WR_FMT(s->p->source.table->name));
+    err->at = s->p->at;
+    return WR_DATA;
+}
+
+static bool beyond_guard(const wr_p_source *ps, part_state *part, int64_t ts) {
+    if (!ps->future_guard_us) return false;
+    if (part->max_ts == WR_TIME_MIN || ts <= part->max_ts + ps->future_guard_us) {
+        part->ahead_run = 0;
+        return false;
+    }
+    return ++part->ahead_run < AHEAD_ROWS_ACCEPTED;
+}
+
+/* One pass over the rows in order: late marks, the guard, the partition's watermark. */
+static wr_status walk_rows(wr_job *job, source *s, wr_ledger *ledger, part_state *part, turn_batch *tb, wr_err *err) {
+    const wr_p_source *ps = &s->p->source;
+    const int64_t *ts = tb->ts.data, *wmv = tb->wm.data;
+    if (!ts || tb->ts.type.id == WR_T_NULL) return WR_OK;
+    wr_batch *b = tb->batch;
+    uint32_t  n = b->n_rows, kept = 0;
+    int64_t  *late = NULL, wm = part->wm;
+    uint16_t *sel = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        bool refused = false;
+        if (!wr_valid_get(tb->ts.valid, i)) {
+            WR_TRY(null_rowtime(job, s, ledger, err));
+            refused = true;
+        } else if (ps->future_guard_us && beyond_guard(ps, part, ts[i])) {
+            ledger->dropped[WR_REASON_FUTURE]++;
+            refused = true;
+        }
+        if (WR_UNLIKELY(refused)) {
+            if (!sel) {
+                sel = wr_mem_alloc(b->mem, sizeof *sel * n);
+                for (kept = 0; kept < i; kept++) sel[kept] = (uint16_t)kept;
+            }
+            continue;
+        }
+        if (sel) sel[kept++] = (uint16_t)i;
+        if (WR_UNLIKELY(ts[i] <= wm && wm != WR_TIME_MIN)) {
+            if (!late) {
+                late = wr_mem_alloc(b->mem, sizeof *late * n);
+                for (uint32_t k = 0; k < n; k++) late[k] = WR_TIME_MIN;
+            }
+            late[i] = wm;
+        }
+        part->max_ts = WR_MAX(part->max_ts, ts[i]);
+        if (wmv && wmv[i] > wm && wr_valid_get(tb->wm.valid, i)) wm = wmv[i];
+    }
+    part->wm = wm;
+    part->seen = true;
+    b->row_wm_us = late;
+    if (sel) b->sel = sel, b->n_sel = kept;
+    return WR_OK;
+}
+
+static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, wr_err *err) {
+    wr_job *job = w->job;
+    if (!s->src) {
+        ledger->in[0] += t->decoded.n_rows;
+        return WR_OK;
+    }
+    const wr_decoded *d = &t->decoded;
+    ledger->in[0] += d->n_rows + d->bad.n + d->n_blank + d->n_tombstones + d->n_redelivered;
+    ledger->dropped[WR_REASON_BLANK] += d->n_blank;
+    ledger->dropped[WR_REASON_TOMBSTONE] += d->n_tombstones;
+    ledger->dropped[WR_REASON_REDELIVERED] += d->n_redelivered;
+    if (t->chunk.partition == UINT32_MAX) return WR_OK;
+    uint64_t base_line = part_of(s, t->chunk.partition)->lines;
+    for (uint32_t i = 0; i < d->bad.n; i++) WR_TRY(refuse(job, s, ledger, t, &d->bad.at[i], base_line, err));
+    part_state *part = part_of(s, t->chunk.partition);
+    part->lines += d->n_lines;
+    part->rows += d->n_rows;
+    if (d->n_rows) {
+        part->active_us = wr_wall_us(job->opts.world);
+        part->idle = false;
+    }
+    for (uint32_t i = 0; i < t->batches.n; i++) WR_TRY(walk_rows(job, s, ledger, part, &t->batches.at[i], err));
+    if (t->chunk.last) part->done = true;
+    return WR_OK;
+}
+
+static void take_cut(source *s) {
+    if (!s->cut_pending || s->published < s->cut_seq) return;
+    wr_sbuf_clear(&s->cut_state);
+    source_state_save(s, &s->cut_state);
+    s->cut_pending = false;
+}
+
+static wr_status publish(worker *w, turn *t, bool *published, wr_err *err) {
+    wr_job *job = w->job;
+    source *s = &job->sources[t->source];
+    node   *n = &w->nodes[s->p->index];
+    wr_mutex_lock(job->turn_lock);
+    if (s->published != t->seq) {
+        wr_mutex_unlock(job->turn_lock);
+        *published = false;
+        return WR_OK;
+    }
+    wr_status status = publish_rows(w, s, t, &n->ledger, err);
+    int64_t   wm = WR_TIME_MIN;
+    bool      idle = false;
+    if (status == WR_OK) {
+        if (s->src) refresh_watermark(s);
+        wm = t->final ? WR_TIME_MAX : s->wm;
+        idle = !t->final && s->wm_idle;
+        s->published++;
+        take_cut(s);
+    }
+    wr_mutex_unlock(job->turn_lock);
+    WR_TRY(status);
+    n->turn_source = s->index;
+    n->turn_seq = t->seq;
+    n->steps++;
+    for (uint32_t i = 0; i < t->batches.n; i++) {
+        if (status == WR_OK) status = node_emit_batch(n, t->batches.at[i].batch, err);
+        else wr_batch_unref(t->batches.at[i].batch);
+    }
+    t->batches.n = 0;
+    n->turn_source = s->index;
+    node_turn_end(n, s->index, t->seq, wm, idle);
+    n->out_wm = WR_MAX(n->out_wm, wm);
+    wr_mem_unref(t->chunk.mem);
+    t->chunk.mem = NULL;
+    *published = true;
+    if (t->final) {
+        atomic_fetch_sub(&job->sources_left, 1);
+        wr_bell_ring(job->bell);
+    }
+    return status;
+}
+
+/* Passes the barrier on once every turn of this worker that belongs to the epoch has gone out. */
+static bool pass_barrier(worker *w) {
+    wr_job  *job = w->job;
+    uint64_t epoch = atomic_load(&job->barrier_epoch);
+    if (epoch == w->barrier_sent) return false;
+    wr_mutex_lock(job->turn_lock);
+    uint64_t limit = job->barrier_turn;
+    wr_mutex_unlock(job->turn_lock);
+    if (w->n_pending && w->pending[0].number < limit) return false;
+    for (uint32_t i = 0; i < job->n_sources; i++) node_barrier(&w->nodes[job->sources[i].p->index], epoch);
+    w->barrier_sent = epoch;
+    snapshot_source_chains(w, epoch);
+    return true;
+}
+
+static bool sources_full(const worker *w) {
+    for (uint32_t i = 0; i < w->job->n_sources; i++)
+        if (node_full(&w->nodes[w->job->sources[i].p->index])) return true;
+    return false;
+}
+
+wr_status source_step(worker *w, bool *progress, wr_err *err) {
+    if (pass_barrier(w)) *progress = true;
+    if (w->n_pending && !sources_full(w)) {
+        bool published;
+        WR_TRY(publish(w, &w->pending[0], &published, err));
+        if (published) {
+            turn first = w->pending[0];
+            for (uint32_t i = 1; i < w->n_pending; i++) w->pending[i - 1] = w->pending[i];
+            w->pending[--w->n_pending] = first; /* its arrays are used again */
+            *progress = true;
+            pass_barrier(w);
+            return WR_OK;
+        }
+    }
+    if (w->n_pending == TURNS_PENDING_MAX || atomic_load(&w->job->stop) || (w->n_pending && sources_full(w))) return WR_OK;
+    bool got;
+    WR_TRY(assign(w, &got, err));
+    if (!got) return WR_OK;
+    *progress = true;
+    turn     *t = &w->pending[w->n_pending++];
+    return decode(w, t, err);
+}

@@ -1,0 +1,188 @@
+/* run/task.c: the receiving half of an exchange: which message next, watermarks, barriers; then the operator or sink.
+ *
+ * Order      messages of a source's turns are taken in turn order (next_seq per source), whichever worker decoded them. Within a queue turn
+ *            numbers over all sources only grow, and the least unfinished turn is always at the head of its queue, so this cannot deadlock.
+ *            Other messages are taken as they come.
+ * Watermark  of the task = least over all ports of (per source: the watermark of its last finished turn; per channel: the last derived one),
+ *            without idle ones. The operator sees it strictly increase; WR_TIME_MAX ends the task.
+ * Barrier    a channel that delivered the barrier waits until all have (aligned); then the state is saved and the barrier passed on.
+ * Thread     the worker that owns the task.                                                                                     */
+#include "run/internal.h"
+
+enum { MESSAGES_PER_STEP = 16 };
+
+static int source_slot(const edge *e, uint32_t source_index) {
+    for (uint32_t i = 0; i < e->n_sources; i++)
+        if (e->sources[i] == source_index) return (int)i;
+    return -1;
+}
+
+/* The channel's next message if it may be taken now. */
+static const msg *ready(port *p, channel *c) {
+    if (c->barrier) return NULL;
+    const msg *m = queue_peek(c->q);
+    if (!m || m->source == NO_SOURCE) return m;
+    int slot = source_slot(p->edge, m->source);
+    wr_assert(slot >= 0 && m->seq >= p->next_seq[slot]);
+    return m->seq == p->next_seq[slot] ? m : NULL;
+}
+
+static int64_t port_watermark(const port *p, bool *idle) {
+    int64_t wm = WR_TIME_MAX;
+    *idle = true;
+    for (uint32_t i = 0; i < p->edge->n_sources; i++) {
+        if (p->src_idle[i]) continue;
+        *idle = false;
+        wm = WR_MIN(wm, p->src_wm[i]);
+    }
+    if (p->edge->derived)
+        for (uint32_t i = 0; i < p->n_channels; i++) {
+            if (p->channels[i].idle) continue;
+            *idle = false;
+            wm = WR_MIN(wm, p->channels[i].wm);
+        }
+    return wm;
+}
+
+static wr_status finish_watermark(task *t, wr_err *err) {
+    node     *n = t->head;
+    wr_status status = WR_OK;
+    t->wm_pending = false;
+    t->wm = t->wm_target;
+    if (n->op) {
+        int64_t out = t->wm == WR_TIME_MAX ? WR_TIME_MAX : n->op->vt->output_watermark(n->op, t->wm);
+        node_forward_watermark(n, WR_MAX(out, n->out_wm), false, err, &status);
+    }
+    if (t->wm == WR_TIME_MAX && !t->finished) {
+        t->finished = true;
+        atomic_fetch_sub(&n->w->job->tasks_left, 1);
+        wr_bell_ring(n->w->job->bell);
+    }
+    return status;
+}
+
+static wr_status continue_watermark(task *t, wr_err *err) {
+    node *n = t->head;
+    bool  more = false;
+    if (n->op) {
+        wr_status status = n->op->vt->on_watermark(n->op, t->wm_target, &n->out.base, &more, err);
+        if (status != WR_OK) {
+            if (!err->at.line) err->at = n->p->at;
+            return status;
+        }
+    }
+    t->wm_pending = more;
+    return more ? WR_OK : finish_watermark(t, err);
+}
+
+static wr_status advance_watermark(task *t, wr_err *err) {
+    int64_t wm = WR_TIME_MAX;
+    bool    all_idle = true;
+    for (uint32_t i = 0; i < t->n_ports; i++) {
+        bool    idle;
+        int64_t w = port_watermark(&t->ports[i], &idle);
+        if (idle) continue;
+        all_idle = false;
+        wm = WR_MIN(wm, w);
+    }
+    wr_status status = WR_OK;
+    if (all_idle) {
+        node_forward_watermark(t->head, t->head->out_wm, true, err, &status);
+        return status;
+    }
+    if (wm <= t->wm) {
+        if (t->head->out_idle) node_forward_watermark(t->head, t->head->out_wm, false, err, &status);
+        return status;
+    }
+    t->wm_target = wm;
+    return continue_watermark(t, err);
+}
+
+static wr_status take_batch(task *t, uint32_t port_index, wr_batch *batch, wr_err *err) {
+    return node_push(t->head, port_index, batch, err);
+}
+
+static bool all_at_barrier(const task *t, uint64_t epoch) {
+    for (uint32_t i = 0; i < t->n_ports; i++)
+        for (uint32_t c = 0; c < t->ports[i].n_channels; c++)
+            if (t->ports[i].channels[c].barrier != epoch) return false;
+    return true;
+}
+
+static wr_status take_barrier(task *t, channel *c, uint64_t epoch, wr_err *err) {
+    c->barrier = epoch;
+    if (!all_at_barrier(t, epoch)) return WR_OK;
+    for (uint32_t i = 0; i < t->n_ports; i++)
+        for (uint32_t k = 0; k < t->ports[i].n_channels; k++) t->ports[i].channels[k].barrier = 0;
+    t->barrier_done = epoch;
+    node_barrier(t->head, epoch);
+    return snapshot_task(t, epoch, err);
+}
+
+static wr_status take(task *t, uint32_t port_index, channel *c, wr_err *err) {
+    port *p = &t->ports[port_index];
+    msg   m = *queue_peek(c->q);
+    queue_pop(c->q);
+    switch (m.kind) {
+    case MSG_BATCH: return take_batch(t, port_index, m.batch, err);
+    case MSG_TURN_END: {
+        int slot = source_slot(p->edge, m.source);
+        p->next_seq[slot]++;
+        p->src_wm[slot] = WR_MAX(p->src_wm[slot], m.wm_us);
+        p->src_idle[slot] = m.idle;
+        return advance_watermark(t, err);
+    }
+    case MSG_WATERMARK:
+        c->wm = WR_MAX(c->wm, m.wm_us);
+        c->idle = m.idle;
+        return advance_watermark(t, err);
+    case MSG_BARRIER: return take_barrier(t, c, m.seq, err);
+    }
+    return WR_OK;
+}
+
+/* Next takeable message; the port whose watermark is behind comes first, so that join buffers stay small. */
+static const msg *choose(task *t, uint32_t *port_index, channel **from) {
+    uint32_t first = 0;
+    if (t->n_ports == 2) {
+        bool    idle[2];
+        int64_t a = port_watermark(&t->ports[0], &idle[0]), b = port_watermark(&t->ports[1], &idle[1]);
+        if (!idle[1] && (idle[0] || b < a)) first = 1;
+    }
+    for (uint32_t k = 0; k < t->n_ports; k++) {
+        uint32_t i = (first + k) % t->n_ports;
+        port    *p = &t->ports[i];
+        for (uint32_t c = 0; c < p->n_channels; c++) {
+            channel   *ch = &p->channels[(p->rotate + c) % p->n_channels];
+            const msg *m = ready(p, ch);
+            if (!m) continue;
+            if (m->source == NO_SOURCE) p->rotate = (p->rotate + c + 1) % p->n_channels;
+            *port_index = i;
+            *from = ch;
+            return m;
+        }
+    }
+    return NULL;
+}
+
+wr_status task_step(task *t, bool *progress, wr_err *err) {
+    node *n = t->head;
+    n->ctx.now_us = wr_wall_us(n->w->job->opts.world);
+    for (uint32_t i = 0; i < MESSAGES_PER_STEP; i++) {
+        if (node_full(n)) {
+            n->blocked_steps++;
+            return WR_OK;
+        }
+        if (t->wm_pending) {
+            *progress = true;
+            WR_TRY(continue_watermark(t, err));
+            continue;
+        }
+        uint32_t port_index;
+        channel *from;
+        if (!choose(t, &port_index, &from)) return WR_OK;
+        *progress = true;
+        WR_TRY(take(t, port_index, from, err));
+    }
+    return WR_OK;
+}

@@ -1,0 +1,114 @@
+/* run/worker.c: one worker: a step function that moves every task a little, downstream first; and the thread that calls it.
+ *
+ * Idea       tasks nearest to the sinks run first, so queues drain before they fill; sources come last and only when nothing they reach is full.
+ *            A step never blocks (sinks and file reads excepted), so one thread can drive all workers in any order.
+ * Thread     worker_step: whoever drives this worker, one at a time.                                                               */
+#include "run/internal.h"
+
+enum { FLUSH_EVERY_US = 1000000, WAIT_DEFAULT_US = 5000 };
+
+static wr_status flush_sinks(worker *w, bool idle, wr_err *err) {
+    int64_t now = wr_mono_us(w->job->opts.world);
+    if (!idle && now - w->flushed_us < FLUSH_EVERY_US) return WR_OK;
+    w->flushed_us = now;
+    for (uint32_t i = 0; i < w->n_tasks; i++) {
+        node *n = w->tasks[i].head;
+        if (n->sink && sink_flushes_always(w->job, n->p)) WR_TRY(n->sink->vt->flush(n->sink, err));
+    }
+    return WR_OK;
+}
+
+void worker_report(worker *w) {
+    wr_job  *job = w->job;
+    uint64_t want = atomic_load(&job->report_want);
+    if (want == w->report_have) return;
+    wr_mutex_lock(job->report_lock);
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        node        *n = &w->nodes[i];
+        node_report *r = &job->reports[w->index * job->n_nodes + i];
+        if (!n->p) continue;
+        r->ledger = n->ledger;
+        r->wm = n->out_wm;
+        r->steps = n->steps;
+        r->blocked_steps = n->blocked_steps;
+        if (n->op) n->op->vt->usage(n->op, &r->usage);
+    }
+    w->report_have = want;
+    wr_mutex_unlock(job->report_lock);
+}
+
+static void wake_touched(worker *w) {
+    for (uint32_t k = 0; w->touched && k < w->job->n_workers; k++) {
+        worker *other = &w->job->workers[k];
+        if ((w->touched >> (k & 63) & 1) && other != w && atomic_load(&other->asleep)) wr_bell_ring(other->bell);
+    }
+    w->touched = 0;
+}
+
+/* The operator that holds most, for the message. */
+static wr_status over_budget(wr_job *job, wr_err *err) {
+    uint32_t most = 0;
+    for (uint32_t i = 1; i < job->n_nodes; i++)
+        if (wr_account_bytes(&job->accts[i]) > wr_account_bytes(&job->accts[most])) most = i;
+    const wr_pnode *p = job->plan->nodes.at[most];
+    wr_sbuf held = {0}, limit = {0}, all = {0};
+    wr_text_size(wr_account_bytes(&job->accts[most]), &held);
+    wr_text_size(job->opts.acct->limit, &limit);
+    wr_text_size(wr_account_bytes(job->opts.acct), &all);
+    wr_fail(err, WR_LIMIT, "WR201", "the memory budget of %s is used up (%s): %s holds %s", limit.at, all.at, p->title, held.at);
+    wr_err_hint(err, "give a larger --memory, or let the state forget: a shorter window or interval, or 'table.exec.state.ttl'");
+    err->at = p->at;
+    wr_sbuf_free(&held), wr_sbuf_free(&limit), wr_sbuf_free(&all);
+    return WR_LIMIT;
+}
+
+wr_status worker_step(worker *w, bool *progress, wr_err *err) {
+    wr_job *job = w->job;
+    *progress = false;
+    w->wait_us = WAIT_DEFAULT_US;
+    for (uint32_t i = w->n_tasks; i-- > 0;) WR_TRY(task_step(&w->tasks[i], progress, err));
+    if (job->opts.state_dir) WR_TRY(snapshot_commit_sinks(w, err));
+    WR_TRY(source_step(w, progress, err));
+    WR_TRY(flush_sinks(w, !*progress, err));
+    worker_report(w);
+    wake_touched(w);
+    if (wr_account_over(job->opts.acct)) return over_budget(job, err);
+    return WR_OK;
+}
+
+void job_fail(wr_job *job, const wr_err *err) {
+    wr_mutex_lock(job->err_lock);
+    if (!atomic_load(&job->failed)) {
+        job->err = *err;
+        atomic_store(&job->failed, true);
+    }
+    wr_mutex_unlock(job->err_lock);
+    atomic_store(&job->stop, 2);
+    wr_bell_ring(job->bell);
+}
+
+void job_wake_all(wr_job *job) {
+    for (uint32_t k = 0; k < job->n_workers; k++) wr_bell_ring(job->workers[k].bell);
+}
+
+void worker_run(void *arg) {
+    worker *w = arg;
+    wr_err  err = {0};
+    while (atomic_load(&w->job->stop) < 2) {
+        bool progress;
+        if (worker_step(w, &progress, &err) != WR_OK) {
+            job_fail(w->job, &err);
+            break;
+        }
+        if (progress) continue;
+        /* Say "asleep" first, then look again: a message pushed in between either is seen now or rings the bell. */
+        atomic_store(&w->asleep, true);
+        if (worker_step(w, &progress, &err) != WR_OK) {
+            job_fail(w->job, &err);
+            break;
+        }
+        if (!progress) wr_bell_wait(w->bell, w->wait_us);
+        atomic_store(&w->asleep, false);
+    }
+    atomic_store(&w->asleep, false);
+}
