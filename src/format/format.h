@@ -84,3 +84,20 @@ struct wr_format {
 };
 const wr_format *wr_format_find(wr_str name);
 const wr_format *const *wr_formats(size_t *n); /* for messages and docs */
+
+/* True if the table says '<format>.ignore-parse-errors' = 'true': bad records are reported in wr_decoded.bad all the same, but the policy
+ * for them is 'skip' unless 'on-error' says otherwise. */
+bool wr_options_skip_bad(const wr_options *options);
+
+/* Kafka logs dumped to lines (envelope): offsets seen, per inner partition. Called in chunk order, by a source's next(). Records whose offset
+ * is not above the last one of their inner partition are marked by overwriting the first byte of the line with WR_ENVELOPE_OLD;
+ * the decoder counts them as redelivered. Returns their number. */
+enum { WR_ENVELOPE_OLD = 0x1A };
+typedef struct wr_envelope_pos { int64_t partition, offset; } wr_envelope_pos;
+typedef struct wr_envelope_seen { WR_ARR(wr_envelope_pos) list; } wr_envelope_seen;
+uint64_t wr_envelope_mark(uint8_t *data, size_t len, wr_envelope_seen *seen);
+
+/* One row as a JSON object, for sinks that print: with "op" first if op is given. exact: DECIMAL as text with its scale, timestamps with all
+ * digits of their precision. */
+typedef struct wr_json_style { char sep; bool skip_nulls, exact; } wr_json_style;
+void wr_json_row(const wr_schema *schema, const wr_batch *batch, uint32_t row, const char *op, const wr_json_style *style, wr_sbuf *out);

@@ -1,0 +1,145 @@
+/* format/format.c: the table of formats, typed access to options.
+ *
+ * Idea       an option's spec says its kind and default; readers name the key only, so that messages and docs come from one table.
+ * Thread     everything here is read-only after start.                                                                */
+#include "format/format.h"
+#include "format/parts.h"
+
+const wr_option *wr_options_find(const wr_options *options, const char *key) {
+    wr_str k = wr_str_of(key);
+    for (uint32_t i = 0; i < options->n; i++)
+        if (wr_str_eq(options->at[i].key, k)) return &options->at[i];
+    return NULL;
+}
+
+static const wr_option_spec *spec_of(const wr_option_spec *specs, const char *key) {
+    for (; specs && specs->key; specs++)
+        if (!strcmp(specs->key, key)) return specs;
+    return NULL;
+}
+
+wr_str wr_option_string(const wr_options *o, const wr_option_spec *specs, const char *key) {
+    const wr_option *found = wr_options_find(o, key);
+    if (found) return found->value;
+    const wr_option_spec *spec = spec_of(specs, key);
+    return spec && spec->fallback ? wr_str_of(spec->fallback) : WR_STR("");
+}
+
+/* The option's text, from WITH or the default; *at is where to point on trouble. False if there is neither. */
+static bool option_text(const wr_options *o, const wr_option_spec *specs, const char *key, wr_str *text, wr_span *at) {
+    const wr_option *found = wr_options_find(o, key);
+    *at = found ? found->at : (wr_span){0};
+    *text = wr_str_trim(wr_option_string(o, specs, key));
+    return found || text->len;
+}
+
+static bool bad_value(wr_diags *diags, wr_span at, const char *key, wr_str text, const char *expected) {
+    if (diags) {
+        wr_diags_add(diags, WR_SEV_ERROR, "WR121", at, "option '%s' is '%.*s', expected %s", key, (int)WR_MIN(text.len, 200u), text.ptr, expected);
+        wr_diags_hint(diags, "write for example '%s' = '%s'", key,
+                      strstr(expected, "true") ? "true" : strstr(expected, "duration") ? "5 s" : strstr(expected, "size") ? "16 MiB" : "100");
+    }
+    return false;
+}
+
+bool wr_option_bool(const wr_options *o, const wr_option_spec *specs, const char *key, bool *out, wr_diags *diags) {
+    wr_str  text;
+    wr_span at;
+    *out = false;
+    if (!option_text(o, specs, key, &text, &at)) return true;
+    if (wr_str_ieq(text, WR_STR("true"))) return *out = true;
+    if (wr_str_ieq(text, WR_STR("false"))) return true;
+    return bad_value(diags, at, key, text, "true or false");
+}
+
+bool wr_option_int(const wr_options *o, const wr_option_spec *specs, const char *key, int64_t *out, wr_diags *diags) {
+    wr_str  text;
+    wr_span at;
+    *out = 0;
+    if (!option_text(o, specs, key, &text, &at)) return true;
+    if (wr_scalar_int(text, out)) return true;
+    return bad_value(diags, at, key, text, "a whole number");
+}
+
+bool wr_option_duration(const wr_options *o, const wr_option_spec *specs, const char *key, int64_t *out_us, wr_diags *diags) {
+    wr_str  text;
+    wr_span at;
+    *out_us = 0;
+    if (!option_text(o, specs, key, &text, &at)) return true;
+    if (wr_parse_duration(text, out_us)) return true;
+    return bad_value(diags, at, key, text, "a duration such as '5 s', '100 ms', '1 min' or '2 h'");
+}
+
+bool wr_option_size(const wr_options *o, const wr_option_spec *specs, const char *key, int64_t *out_bytes, wr_diags *diags) {
+    wr_str  text;
+    wr_span at;
+    *out_bytes = 0;
+    if (!option_text(o, specs, key, &text, &at)) return true;
+    if (wr_parse_size(text, out_bytes)) return true;
+    return bad_value(diags, at, key, text, "a size such as '512 MiB', '64 mb' or '1g'");
+}
+
+const char *wr_bad_kind_name(wr_bad_kind kind) {
+    static const char *const names[] = {"malformed", "wrong type", "missing field", "out of range", "over-long", "invalid UTF-8", "NULL in NOT NULL column"};
+    return (unsigned)kind < WR_COUNT_OF(names) ? names[kind] : "unknown";
+}
+
+static const wr_format *const formats[] = {&wr_format_json, &wr_format_csv, &wr_format_raw, &wr_format_debezium, &wr_format_upsert};
+
+const wr_format *const *wr_formats(size_t *n) {
+    *n = WR_COUNT_OF(formats);
+    return formats;
+}
+
+const wr_format *wr_format_find(wr_str name) {
+    for (size_t i = 0; i < WR_COUNT_OF(formats); i++)
+        if (wr_str_eq(name, wr_str_of(formats[i]->name))) return formats[i];
+    return NULL;
+}
+
+bool wr_options_skip_bad(const wr_options *options) {
+    static const char *const keys[] = {"json.ignore-parse-errors", "csv.ignore-parse-errors", "debezium-json.ignore-parse-errors",
+                                       "upsert-json.ignore-parse-errors"};
+    for (size_t i = 0; i < WR_COUNT_OF(keys); i++) {
+        const wr_option *found = wr_options_find(options, keys[i]);
+        if (found && wr_str_ieq(wr_str_trim(found->value), WR_STR("true"))) return true;
+    }
+    return false;
+}
+
+void wr_bad_add(wr_decoded *out, wr_bad_kind kind, uint64_t line, uint64_t offset, wr_str raw, const char *message) {
+    wr_bad_record bad = {.kind = kind, .line = line, .offset = offset, .before_row = out->n_rows, .raw = raw};
+    size_t        n = WR_MIN(strlen(message), sizeof bad.message - 1);
+    memcpy(bad.message, message, n);
+    wr_arr_push(&out->bad, bad);
+    out->n_records++;
+}
+
+void wr_decoded_push(wr_decoded *out, wr_batch *batch) { wr_arr_push(&out->batches, batch); }
+
+/* ---- building a batch by hand: columns of `capacity` rows, cut to what was used at the end ---- */
+
+wr_batch *wr_rows_open(const wr_schema *schema, const uint8_t *needed, uint32_t capacity, bool kinds) {
+    size_t hint = 256 + (kinds ? capacity : 0);
+    for (uint32_t i = 0; i < schema->n; i++)
+        if (!needed || needed[i]) hint += wr_storage_size(wr_type_storage(schema->fields[i].type)) * (capacity + 16) * 2 + 128;
+    wr_batch *batch = wr_batch_new(schema->n, WR_MIN(hint, (size_t)1 << 20));
+    for (uint32_t i = 0; i < schema->n; i++) {
+        if (!needed || needed[i]) wr_vec_init(&batch->cols[i], schema->fields[i].type, capacity, false, batch->mem);
+        else batch->cols[i] = (wr_vec){.type = wr_type_of(WR_T_NULL), .n = capacity};
+    }
+    if (kinds) batch->kinds = wr_mem_alloc(batch->mem, WR_MAX(capacity, 1u));
+    return batch;
+}
+
+static void cut_vec(wr_vec *vec, uint32_t n) {
+    vec->n = n;
+    if (vec->type.id == WR_T_ROW)
+        for (uint32_t k = 0; k < vec->type.n_kids; k++) cut_vec(&vec->kids[k], n);
+}
+
+void wr_rows_close(wr_batch *batch, uint32_t n) {
+    batch->n_rows = n;
+    for (uint32_t i = 0; i < batch->n_cols; i++) cut_vec(&batch->cols[i], n);
+    if (batch->kinds && wr_kinds_uniform_insert(batch->kinds, n)) batch->kinds = NULL;
+}

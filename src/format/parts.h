@@ -1,0 +1,34 @@
+/* format/parts.h: what the files of this room share. Private to format/.
+ *
+ * Idea       text -> typed value is one set of functions (scalar.c) for all text formats; each format adds only its own syntax.  */
+#pragma once
+#include "format/format.h"
+
+extern const wr_format wr_format_json, wr_format_csv, wr_format_raw, wr_format_debezium, wr_format_upsert;
+
+/* ---- scalar.c ---- */
+typedef enum wr_put { WR_PUT_OK, WR_PUT_TYPE, WR_PUT_RANGE } wr_put; /* WR_PUT_TYPE: not of that type; WR_PUT_RANGE: is, but does not fit */
+bool   wr_scalar_int(wr_str text, int64_t *out); /* trims; sign and digits; false also when it does not fit */
+bool   wr_scalar_number(wr_str text, double *out); /* decimal text, NaN, Infinity */
+wr_put wr_scalar_timestamp(wr_str text, wr_type type, char sep, int64_t *ticks);
+wr_put wr_scalar_base64(wr_str text, wr_mem *mem, wr_sview *out);
+/* Text of a scalar into row `row`. Strings are borrowed (mem keeps them). Integers: text with a fraction is WR_PUT_TYPE. sep: 'T' or ' '. */
+wr_put wr_scalar_put(wr_str text, char sep, wr_vec *vec, uint32_t row, wr_mem *mem);
+/* The text of a number (JSON's or CSV's) into a numeric column: fractions are cut for integers, DECIMAL keeps all digits. */
+wr_put wr_scalar_put_number(wr_str text, wr_vec *vec, uint32_t row);
+void   wr_scalar_expected(wr_type type, char sep, wr_sbuf *out); /* "INT", "TIMESTAMP(3) as 'yyyy-MM-dd HH:mm:ss[.fff]'" */
+void   wr_base64(const void *bytes, size_t len, wr_sbuf *out);
+/* Timestamps as Flink's formats write them: no trailing zeros in the fraction; LTZ ends with Z. */
+void   wr_scalar_timestamp_text(int64_t ticks, wr_type type, char sep, wr_sbuf *out);
+
+/* ---- format.c ---- */
+void      wr_bad_add(wr_decoded *out, wr_bad_kind kind, uint64_t line, uint64_t offset, wr_str raw, const char *message);
+void      wr_decoded_push(wr_decoded *out, wr_batch *batch);
+wr_batch *wr_rows_open(const wr_schema *schema, const uint8_t *needed, uint32_t capacity, bool kinds);
+void      wr_rows_close(wr_batch *batch, uint32_t n);
+WR_INLINE void wr_rows_set_null(wr_vec *vec, uint32_t row, wr_mem *mem) { wr_vec_set_null(vec, row, mem); }
+
+/* ---- json.c, json_encode.c ---- */
+bool      wr_json_sep(const wr_options *options, const wr_option_spec *specs, const char *format, char *sep, wr_diags *diags);
+wr_status wr_json_encoder_new(const wr_schema *schema, const wr_options *options, const wr_tz *tz, wr_encoder **out, wr_diags *diags);
+wr_status wr_debezium_encoder_new(const wr_schema *schema, const wr_options *options, const wr_tz *tz, wr_encoder **out, wr_diags *diags);
