@@ -32,7 +32,7 @@ bool wr_civil_valid(int32_t year, int32_t month, int32_t day) {
 }
 
 wr_civil wr_civil_from_us(int64_t us) {
-    int64_t  days = wr_floor_div(us, WR_US_PER_DAY), rest = us - days * WR_US_PER_DAY;
+    int64_t  days = wr_floor_div(us, WR_US_PER_DAY), rest = wr_floor_mod(us, WR_US_PER_DAY);
     wr_civil c;
     wr_civil_from_days((int32_t)days, &c.year, &c.month, &c.day);
     int32_t second = (int32_t)(rest / WR_US_PER_SECOND);
@@ -49,7 +49,7 @@ int64_t wr_us_from_civil(const wr_civil *c) {
 }
 
 int64_t wr_us_add_months(int64_t us, int32_t months) {
-    int64_t days = wr_floor_div(us, WR_US_PER_DAY), rest = us - days * WR_US_PER_DAY;
+    int64_t days = wr_floor_div(us, WR_US_PER_DAY), rest = wr_floor_mod(us, WR_US_PER_DAY);
     int32_t year, month, day;
     wr_civil_from_days((int32_t)days, &year, &month, &day);
     int64_t count = (int64_t)year * 12 + month - 1 + months;
@@ -191,13 +191,13 @@ static char *put_fraction(char *p, int32_t nano, int digits) {
 
 size_t wr_text_timestamp(int64_t ticks, wr_type type, char sep, char out[40]) {
     int64_t per_second = wr_type_ticks_per_second(type), seconds = wr_floor_div(ticks, per_second);
-    int32_t nano = (int32_t)((ticks - seconds * per_second) * (INT64_C(1000000000) / per_second));
+    int32_t nano = (int32_t)(wr_floor_mod(ticks, per_second) * (INT64_C(1000000000) / per_second));
     int64_t days = wr_floor_div(seconds, 86400);
     int32_t year, month, day;
     wr_civil_from_days((int32_t)days, &year, &month, &day);
     char *p = put_date(out, year, month, day);
     *p++ = sep;
-    p = put_clock(p, (int32_t)(seconds - days * 86400));
+    p = put_clock(p, (int32_t)wr_floor_mod(seconds, 86400));
     p = put_fraction(p, nano, WR_MIN(type.prec, 9));
     *p = 0;
     return (size_t)(p - out);

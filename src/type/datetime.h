@@ -18,7 +18,7 @@ wr_civil wr_civil_from_us(int64_t us);
 int64_t  wr_us_from_civil(const wr_civil *c);
 int64_t  wr_us_add_months(int64_t us, int32_t months); /* clamps the day: 31 Jan + 1 month = 28/29 Feb */
 WR_INLINE int64_t wr_floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
-WR_INLINE int64_t wr_floor_mod(int64_t a, int64_t b) { return a - wr_floor_div(a, b) * b; }
+WR_INLINE int64_t wr_floor_mod(int64_t a, int64_t b) { int64_t r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }
 
 /* Text -> value. Accepts 'yyyy-MM-dd[ |T]HH:mm[:ss[.fffffffff]]' and a bare date; for LTZ also a trailing 'Z' or +hh[:mm] (then zoned=true
  * and the result is UTC). Result in microseconds plus nanos below a microsecond. False if the text is not that or out of range. */
