@@ -1,0 +1,216 @@
+/* run/status.c: what a running or ended job reports: counts per node summed over workers, sources, memory, and the ledger in words.
+ *
+ * Idea       a reader raises report_want; every worker copies its counters in its next step (worker_report), so counters are plain integers on
+ *            the row path and a report never stops a worker. While the job runs the copy may be one step old.
+ * Ledger     sources and stateless nodes must close to the row: in = out + reasons. Joins close per side when the input has ended:
+ *            in = matched + unmatched + null key + late. Aggregates absorb: in = late + absorbed.
+ * Thread     any.                                                                                                              */
+#include "run/internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+static void usage_add(wr_op_usage *into, const wr_op_usage *from) {
+    into->state_bytes += from->state_bytes;
+    into->keys += from->keys;
+    into->rows += from->rows;
+    if (from->oldest_us < into->oldest_us) into->oldest_us = from->oldest_us;
+}
+
+static void sum_nodes(wr_job *job, wr_job_status *out) {
+    wr_mutex_lock(job->report_lock);
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        wr_node_status *s = &out->nodes[i];
+        s->node = job->plan->nodes.at[i];
+        s->usage.oldest_us = WR_TIME_MAX;
+        s->watermark_us = WR_TIME_MAX;
+        s->account_bytes = wr_account_bytes(&job->accts[i]);
+        for (uint32_t k = 0; k < job->n_workers; k++) {
+            const node_report *r = &job->reports[k * job->n_nodes + i];
+            if (job->where[i] >= 0 && job->where[i] != (int)k) continue;
+            wr_ledger_add(&s->ledger, &r->ledger);
+            if (r->steps) usage_add(&s->usage, &r->usage);
+            s->steps += r->steps;
+            s->blocked_steps += r->blocked_steps;
+            s->watermark_us = WR_MIN(s->watermark_us, r->wm);
+        }
+        if (s->node->kind == WR_P_SOURCE || s->node->kind == WR_P_VALUES) out->rows_in += s->ledger.out;
+        if (s->node->kind == WR_P_SINK) out->rows_out += s->ledger.out;
+    }
+    wr_mutex_unlock(job->report_lock);
+}
+
+static void describe_source(source *s, wr_source_status *out) {
+    out->node = s->p;
+    out->watermark_us = s->wm;
+    out->ended = s->ended;
+    out->waiting = s->waiting;
+    if (!s->src) {
+        snprintf(out->what, sizeof out->what, "VALUES, %u rows", s->p->values.n_rows);
+        return;
+    }
+    wr_sbuf text = {0};
+    s->src->vt->describe(s->src, &text);
+    snprintf(out->what, sizeof out->what, "%.*s", WR_FMT(wr_sbuf_str(&text)));
+    s->src->vt->progress(s->src, &out->done, &out->total);
+    out->n_partitions = s->src->vt->partitions(s->src);
+    int holder = -1;
+    for (uint32_t i = 0; i < s->parts.n; i++) {
+        const part_state *p = &s->parts.at[i];
+        out->n_partitions_done += p->done;
+        if (p->done || p->idle) continue;
+        if (holder < 0 || p->wm < s->parts.at[holder].wm) holder = (int)i;
+    }
+    if (holder >= 0 && s->p->source.watermark) {
+        wr_sbuf_clear(&text);
+        s->src->vt->partition_name(s->src, (uint32_t)holder, &text);
+        snprintf(out->held_by, sizeof out->held_by, "%.*s", WR_FMT(wr_sbuf_str(&text)));
+    }
+    wr_sbuf_free(&text);
+}
+
+void wr_job_status_get(wr_job *job, wr_job_status *out) {
+    memset(out, 0, sizeof *out);
+    out->arena = wr_arena_new(NULL);
+    atomic_fetch_add(&job->report_want, 1);
+    out->n_nodes = job->n_nodes;
+    out->nodes = wr_new_n(out->arena, wr_node_status, job->n_nodes + 1);
+    sum_nodes(job, out);
+    out->n_sources = job->n_sources;
+    out->sources = wr_new_n(out->arena, wr_source_status, job->n_sources + 1);
+    wr_mutex_lock(job->turn_lock);
+    for (uint32_t i = 0; i < job->n_sources; i++) describe_source(&job->sources[i], &out->sources[i]);
+    wr_mutex_unlock(job->turn_lock);
+    out->running_us = wr_mono_us(job->opts.world) - job->started_us;
+    out->memory_bytes = wr_account_bytes(job->opts.acct);
+    out->memory_peak_bytes = atomic_load_explicit(&job->opts.acct->peak, memory_order_relaxed);
+    out->memory_limit_bytes = job->opts.acct->limit;
+    out->queue_bytes = wr_account_bytes(&job->queue_acct);
+    out->checkpoints = job->epochs_done;
+    out->checkpoint_epoch = atomic_load(&job->commit_epoch);
+    out->restored_epoch = job->restored_epoch;
+    out->last_checkpoint_us = job->last_duration_us;
+    out->last_checkpoint_bytes = (int64_t)job->last_bytes;
+    out->finished = job->finished;
+}
+
+/* ---- the ledger ---- */
+typedef struct balance { uint64_t in, accounted; bool exact; const char *side; } balance;
+
+static bool is_join(wr_pnode_kind k) {
+    return k == WR_P_INTERVAL_JOIN || k == WR_P_TEMPORAL_JOIN || k == WR_P_JOIN || k == WR_P_WINDOW_JOIN;
+}
+
+static uint64_t dropped_sum(const wr_ledger *l) {
+    uint64_t n = 0;
+    for (int i = 0; i < WR_REASON_COUNT; i++) n += l->dropped[i];
+    return n;
+}
+
+/* Rows in and what they became. exact: the sum must close to the row. */
+static balance balance_of(const wr_node_status *s) {
+    const wr_ledger *l = &s->ledger;
+    balance b = {.in = l->in[0] + l->in[1], .exact = true};
+    switch (s->node->kind) {
+    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: b.accounted = l->out + dropped_sum(l); break;
+    default:
+        b.exact = false;
+        b.accounted = b.in;
+    }
+    if (s->node->kind == WR_P_SOURCE && s->node->changes != WR_CHANGES_APPEND) b.exact = false; /* one record may be two rows */
+    return b;
+}
+
+static const char *absorbs(wr_pnode_kind k) {
+    switch (k) {
+    case WR_P_WINDOW_AGG: case WR_P_GROUP_AGG: return "aggregated";
+    case WR_P_TOP_N: return "ranked";
+    default: return NULL;
+    }
+}
+
+static void reasons_text(const wr_ledger *l, wr_sbuf *out) {
+    for (int i = 0; i < WR_REASON_COUNT; i++)
+        if (l->dropped[i]) wr_sbuf_printf(out, "  %s %" PRIu64, wr_reason_name((wr_reason)i), l->dropped[i]);
+}
+
+bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
+    bool closes = true;
+    for (uint32_t i = 0; i < status->n_nodes; i++) {
+        const wr_node_status *s = &status->nodes[i];
+        const wr_ledger      *l = &s->ledger;
+        balance               b = balance_of(s);
+        wr_sbuf_printf(out, "%-40.40s in %" PRIu64, s->node->title, l->in[0]);
+        if (is_join(s->node->kind)) wr_sbuf_printf(out, " + %" PRIu64, l->in[1]);
+        wr_sbuf_printf(out, "  out %" PRIu64, l->out);
+        if (absorbs(s->node->kind)) wr_sbuf_printf(out, "  %s %" PRIu64, absorbs(s->node->kind), b.in - WR_MIN(b.in, dropped_sum(l)));
+        if (is_join(s->node->kind)) wr_sbuf_printf(out, "  matched %" PRIu64 " + %" PRIu64, l->matched[0], l->matched[1]);
+        reasons_text(l, out);
+        if (b.exact && b.in != b.accounted) {
+            wr_sbuf_printf(out, "  DOES NOT CLOSE: %" PRIu64 " in, %" PRIu64 " accounted for", b.in, b.accounted);
+            closes = false;
+        }
+        wr_sbuf_addc(out, '\n');
+    }
+    return closes;
+}
+
+static void node_json(const wr_node_status *s, wr_sbuf *out) {
+    const wr_ledger *l = &s->ledger;
+    balance          b = balance_of(s);
+    wr_sbuf_printf(out, "{\"id\":\"%s\",\"kind\":\"%s\",\"title\":", s->node->id, wr_pnode_kind_name(s->node->kind));
+    wr_sbuf_add_json(out, wr_str_of(s->node->title));
+    if (s->node->kind == WR_P_SOURCE) wr_sbuf_addz(out, ",\"table\":"), wr_sbuf_add_json(out, s->node->source.table->name);
+    if (s->node->kind == WR_P_SINK && s->node->sink.table) wr_sbuf_addz(out, ",\"table\":"), wr_sbuf_add_json(out, s->node->sink.table->name);
+    wr_sbuf_printf(out, ",\"in\":[%" PRIu64 ",%" PRIu64 "],\"out\":%" PRIu64, l->in[0], l->in[1], l->out);
+    wr_sbuf_printf(out, ",\"inserts\":%" PRIu64 ",\"updates_before\":%" PRIu64 ",\"updates_after\":%" PRIu64 ",\"deletes\":%" PRIu64,
+                   l->out_kind[0], l->out_kind[1], l->out_kind[2], l->out_kind[3]);
+    if (is_join(s->node->kind)) wr_sbuf_printf(out, ",\"matched\":[%" PRIu64 ",%" PRIu64 "]", l->matched[0], l->matched[1]);
+    wr_sbuf_addz(out, ",\"dropped\":{");
+    const char *sep = "";
+    for (int i = 0; i < WR_REASON_COUNT; i++) {
+        if (!l->dropped[i]) continue;
+        wr_sbuf_printf(out, "%s", sep);
+        wr_sbuf_add_json(out, wr_str_of(wr_reason_name((wr_reason)i)));
+        wr_sbuf_printf(out, ":%" PRIu64, l->dropped[i]);
+        sep = ",";
+    }
+    wr_sbuf_printf(out, "},\"closes\":%s,\"state_bytes\":%" PRIi64 ",\"keys\":%" PRIu64 ",\"rows\":%" PRIu64 "}",
+                   b.exact && b.in != b.accounted ? "false" : "true", s->usage.state_bytes, s->usage.keys, s->usage.rows);
+}
+
+void wr_job_ledger_json(const wr_job_status *status, wr_sbuf *out) {
+    wr_sbuf_addz(out, "{\"operators\":[");
+    for (uint32_t i = 0; i < status->n_nodes; i++) {
+        if (i) wr_sbuf_addc(out, ',');
+        node_json(&status->nodes[i], out);
+    }
+    wr_sbuf_printf(out, "],\"rows_in\":%" PRIu64 ",\"rows_out\":%" PRIu64 "}", status->rows_in, status->rows_out);
+}
+
+void wr_job_why_silent(const wr_job_status *status, wr_sbuf *out) {
+    const wr_source_status *waiting = NULL, *holding = NULL;
+    for (uint32_t i = 0; i < status->n_sources; i++) {
+        const wr_source_status *s = &status->sources[i];
+        if (s->ended) continue;
+        if (s->waiting && !waiting) waiting = s;
+        if (s->node->kind == WR_P_SOURCE && s->node->source.watermark && (!holding || s->watermark_us < holding->watermark_us)) holding = s;
+    }
+    wr_sbuf_printf(out, "no row out yet (%" PRIu64 " rows in)", status->rows_in);
+    if (waiting && (!holding || waiting == holding)) {
+        wr_sbuf_printf(out, ": waiting for new input on %.*s", WR_FMT(waiting->node->source.table->name));
+        if (holding) wr_sbuf_addz(out, "; an open window closes only when later rows arrive");
+        return;
+    }
+    if (holding && holding->watermark_us != WR_TIME_MIN) {
+        char text[40];
+        wr_text_timestamp(holding->watermark_us, wr_type_prec(WR_T_TIMESTAMP, 3), ' ', text);
+        wr_sbuf_printf(out, ": event time stands at %s, held by %s of %.*s; windows and time joins wait for it to pass their end", text,
+                       holding->held_by, WR_FMT(holding->node->source.table->name));
+        return;
+    }
+    if (holding) {
+        wr_sbuf_printf(out, ": no watermark yet from %.*s", WR_FMT(holding->node->source.table->name));
+        return;
+    }
+    wr_sbuf_addz(out, ": reading; the rows so far were filtered, or are still being aggregated");
+}
