@@ -36,6 +36,7 @@ typedef struct wr_connect_ctx {
     bool         bounded_override, tail_override; /* test matrix and CLI: force 'bounded' / 'tail' where the connector has both */
     bool         final_rows;         /* print: --final */
     const char  *print_style;        /* print/result: "table", "jsonl", "changelog-jsonl" */
+    void        *result_arg;         /* for an embedder's own result connector (wr_run_opts.result) */
 } wr_connect_ctx;
 
 typedef enum wr_next { WR_NEXT_CHUNK, WR_NEXT_WAIT, WR_NEXT_END } wr_next; /* WAIT: nothing now, ask again after retry_us */

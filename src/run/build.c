@@ -12,21 +12,21 @@ static const wr_pinput *inputs_of(const wr_pnode *p, uint32_t *n) {
     return p->kind == WR_P_UNION ? p->union_inputs : p->inputs;
 }
 
-static const wr_connector *sink_connector(const wr_pnode *p) {
-    return wr_connector_find(p->sink.is_result ? WR_STR("result") : p->sink.table->connector);
+static const wr_connector *sink_connector(const wr_job *job, const wr_pnode *p) {
+    if (p->sink.is_result) return job->opts.result ? job->opts.result : wr_connector_find(WR_STR("result"));
+    return wr_connector_find(p->sink.table->connector);
 }
 
 static bool is_source(const wr_pnode *p) { return p->kind == WR_P_SOURCE || p->kind == WR_P_VALUES; }
 
-static bool is_single(const wr_pnode *p) {
-    if (p->kind == WR_P_SINK) return !sink_connector(p)->parallel_sink;
+static bool is_single(const wr_job *job, const wr_pnode *p) {
+    if (p->kind == WR_P_SINK) return !sink_connector(job, p)->parallel_sink;
     return p->single && !is_source(p);
 }
 
 static bool is_chained(const wr_job *job, const wr_pnode *p) {
-    (void)job;
     if (p->kind == WR_P_UNION) return true;
-    bool keeps_nothing = p->kind == WR_P_CALC || p->kind == WR_P_WINDOW_TVF || (p->kind == WR_P_SINK && !is_single(p));
+    bool keeps_nothing = p->kind == WR_P_CALC || p->kind == WR_P_WINDOW_TVF || (p->kind == WR_P_SINK && !is_single(job, p));
     return keeps_nothing && !p->single && p->n_inputs == 1 && p->inputs[0].exchange == WR_X_FORWARD;
 }
 
@@ -43,7 +43,7 @@ static void place_nodes(wr_job *job) {
             forward = forward && in[k].exchange == WR_X_FORWARD;
             if (job->where[in[k].node->index] != of_inputs) of_inputs = -1;
         }
-        if (is_single(p)) job->where[i] = forward && of_inputs >= 0 ? of_inputs : (int)(i % job->n_workers);
+        if (is_single(job, p)) job->where[i] = forward && of_inputs >= 0 ? of_inputs : (int)(i % job->n_workers);
         else if (forward) job->where[i] = of_inputs;
     }
 }
@@ -156,7 +156,7 @@ bool sink_flushes_always(const wr_job *job, const wr_pnode *p) {
     if (!job->opts.state_dir) return true;
     wr_table_info info;
     table_info_of((wr_job *)(uintptr_t)job, p, &info);
-    const wr_connector *c = sink_connector(p);
+    const wr_connector *c = sink_connector(job, p);
     return !c->guarantee || c->guarantee(&info) == WR_AT_LEAST_ONCE;
 }
 
@@ -165,9 +165,10 @@ static wr_status make_sink(wr_job *job, node *n, wr_err *err) {
     table_info_of(job, n->p, &info);
     wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
     *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = &job->accts[n->p->index], .diags = job->opts.diags,
-                            .tz = job->plan->tz, .n_workers = job->n_workers, .batch_rows = job->batch_rows, .final_rows = job->opts.final_rows,
+                            .tz = job->plan->tz, .n_workers = job->n_workers, .batch_rows = job->batch_rows, 
+                            .final_rows = job->opts.final_rows, .result_arg = job->opts.result_arg,
                             .print_style = job->opts.print_style ? job->opts.print_style : "table"};
-    return sink_connector(n->p)->sink_new(&info, ctx, &n->sink, err);
+    return sink_connector(job, n->p)->sink_new(&info, ctx, &n->sink, err);
 }
 
 static wr_status make_node(wr_job *job, worker *w, const wr_pnode *p, wr_err *err) {

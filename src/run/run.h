@@ -26,6 +26,8 @@ typedef struct wr_run_opts {
     bool        force_bounded, force_tail;
     bool        final_rows;            /* result sinks: --final */
     const char *print_style;           /* result sinks: see connect.h */
+    const struct wr_connector *result; /* where bare SELECTs go; NULL = the connector named 'result' */
+    void       *result_arg;            /* handed to it in wr_connect_ctx */
     /* simulation: all workers in the calling thread, order drawn from seed */
     bool        simulate;
     uint64_t    seed;
