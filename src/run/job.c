@@ -11,6 +11,7 @@
 enum { CHECKPOINT_EVERY_US = 10000000, TICK_US = 50000, QUEUE_BYTES_MIN = 1 << 18, QUEUE_BYTES_MAX = 8 << 20 };
 
 static size_t queue_limit(const wr_job *job) {
+    if (job->opts.queue_bytes) return job->opts.queue_bytes;
     uint32_t n = 1;
     for (uint32_t e = 0; e < job->n_edges; e++)
         for (uint32_t i = 0; i < job->n_workers * job->n_workers; i++) n += job->edges[e].queues[i] != NULL;

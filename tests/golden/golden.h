@@ -1,0 +1,45 @@
+/* tests/golden/golden.h: the golden format, its cases in memory, and one run of a case under one setting.
+ *
+ * Format     a .test file holds cases. '#' lines outside of blocks are comments.
+ *              case NAME                 starts a case; NAME is unique in the file
+ *              oracle TEXT               where the expected rows come from (required)
+ *              set KEY VALUE             a setting, as SET 'KEY' = 'VALUE'
+ *              file NAME / sql / rows / changelog / error / ledger    start a block, ended by a line ----
+ *            rows: final rows as a multiset, values joined by ' | ', NULL for null. changelog: exact rows with their kind, checked at one worker
+ *            and batch size 1 only. error: every line must occur in the diagnostics. ledger: 'TABLE-OR-TITLE|WHAT COUNT' (in, out, matched-left,
+ *            matched-right or a reason's name). In sql ${DIR} is the directory of the case's files.
+ * Matrix     every case runs under all settings of golden_settings(); each must give the same rows.                                     */
+#pragma once
+#include "run/run.h"
+
+typedef struct golden_block { char *name; char *text; } golden_block;
+typedef struct golden_case {
+    const char *path;
+    uint32_t    line;
+    char       *name, *oracle;
+    WR_ARR(golden_block) files;
+    WR_ARR(golden_block) settings; /* key, value */
+    char       *sql, *rows, *changelog, *error, *ledger;
+} golden_case;
+typedef WR_ARR(golden_case) golden_cases;
+bool golden_parse(const char *path, char *text, golden_cases *out, char *message, size_t cap); /* cuts text up and borrows it */
+
+typedef struct golden_setting {
+    char     name[64];
+    uint32_t workers, batch;
+    bool     simulate, tail, crash;
+    uint64_t seed;
+    size_t   queue_bytes;
+} golden_setting;
+uint32_t golden_settings(const golden_setting **out, bool quick);
+
+typedef struct golden_result {
+    wr_status status;
+    wr_sbuf   rows;        /* "+I a | 1" lines in order */
+    wr_sbuf   messages;    /* diagnostics and errors as text */
+    wr_sbuf   ledger_text;
+    WR_ARR(struct golden_count { char *who, *what; uint64_t n; }) counts;
+    uint32_t  crashes;
+} golden_result;
+void golden_run(const golden_case *c, const golden_setting *s, const char *dir, golden_result *out);
+void golden_result_free(golden_result *r);
