@@ -33,12 +33,13 @@ typedef struct golden_setting {
 } golden_setting;
 uint32_t golden_settings(const golden_setting **out, bool quick);
 
+typedef struct golden_count { char *who; const char *what; uint64_t n; } golden_count;
 typedef struct golden_result {
     wr_status status;
     wr_sbuf   rows;        /* "+I a | 1" lines in order */
     wr_sbuf   messages;    /* diagnostics and errors as text */
     wr_sbuf   ledger_text;
-    WR_ARR(struct golden_count { char *who, *what; uint64_t n; }) counts;
+    WR_ARR(golden_count) counts;
     uint32_t  crashes;
 } golden_result;
 void golden_run(const golden_case *c, const golden_setting *s, const char *dir, golden_result *out);

@@ -108,7 +108,7 @@ uint32_t golden_settings(const golden_setting **out, bool quick) {
 
 /* ---- running ---- */
 static void count(golden_result *out, const char *who, const char *what, uint64_t n) {
-    wr_arr_push(&out->counts, (struct golden_count){wr_strdup(who), what, n});
+    wr_arr_push(&out->counts, (golden_count){wr_strdup(who), what, n});
 }
 
 static void collect_ledger(wr_job *job, golden_result *out) {
@@ -122,8 +122,8 @@ static void collect_ledger(wr_job *job, golden_result *out) {
         const wr_node_status *s = &st.nodes[i];
         const wr_ledger      *l = &s->ledger;
         char who[256];
-        snprintf(who, sizeof who, "%.*s%s", s->node->kind == WR_P_SOURCE ? WR_FMT(s->node->source.table->name) : WR_FMT(WR_STR("")),
-                 s->node->kind == WR_P_SOURCE ? "" : s->node->title);
+        if (s->node->kind == WR_P_SOURCE) snprintf(who, sizeof who, "%.*s", WR_FMT(s->node->source.table->name));
+        else snprintf(who, sizeof who, "%s", s->node->title);
         count(out, who, "in", l->in[0] + l->in[1]);
         count(out, who, "out", l->out);
         count(out, who, "matched-left", l->matched[0]);
