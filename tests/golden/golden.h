@@ -6,7 +6,8 @@
  *              set KEY VALUE             a setting, as SET 'KEY' = 'VALUE'
  *              file NAME / sql / rows / changelog / error / ledger    start a block, ended by a line ----
  *            rows: final rows as a multiset, values joined by ' | ', NULL for null. changelog: exact rows with their kind, checked at one worker
- *            and batch size 1 only. error: every line must occur in the diagnostics. ledger: 'TABLE-OR-TITLE|WHAT COUNT' (in, out, matched-left,
+ *            and batch size 1 only. rows-loose: as rows, but fractions' trailing zeros, the T of timestamps and the case of TRUE/FALSE do not count
+ *            (for rows recorded through a client that drops them). error: every line must occur in the diagnostics. ledger: 'TABLE-OR-TITLE|WHAT COUNT' (in, out, matched-left,
  *            matched-right or a reason's name). In sql ${DIR} is the directory of the case's files.
  * Matrix     every case runs under all settings of golden_settings(); each must give the same rows.                                     */
 #pragma once
@@ -20,6 +21,7 @@ typedef struct golden_case {
     WR_ARR(golden_block) files;
     WR_ARR(golden_block) settings; /* key, value */
     char       *sql, *rows, *changelog, *error, *ledger;
+    bool        loose;
 } golden_case;
 typedef WR_ARR(golden_case) golden_cases;
 bool golden_parse(const char *path, char *text, golden_cases *out, char *message, size_t cap); /* cuts text up and borrows it */

@@ -47,6 +47,7 @@ static bool case_line(golden_case *c, reader *r, char *line) {
         wr_arr_push(&c->files, (golden_block){rest, text});
     } else if (word(line, "sql", &rest)) c->sql = block(r);
     else if (word(line, "rows", &rest)) c->rows = block(r);
+    else if (word(line, "rows-loose", &rest)) c->rows = block(r), c->loose = true;
     else if (word(line, "changelog", &rest)) c->changelog = block(r);
     else if (word(line, "error", &rest)) c->error = block(r);
     else if (word(line, "ledger", &rest)) c->ledger = block(r);
