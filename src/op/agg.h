@@ -1,0 +1,95 @@
+/* op/agg.h: accumulators of aggregate functions, private to op/: the arithmetic of group_agg, window_agg and session windows.
+ *
+ * Idea       all accumulators of one key are one block of `bytes` bytes in the operator's map. An update goes column by column: first the
+ *            positions that pass FILTER and are not NULL, then one tight loop for the accumulator's form. What must be exact under
+ *            retraction or needs every value lives in ordered lists outside the block (op/sorted.h).
+ * Forms      COUNT; SUM64 (wraps), SUM128, SUMDEC (overflow restarts), SUMF (Neumaier; NaN and infinities counted apart, so that they can
+ *            leave again); CELL8/CELL (one value: MIN, MAX, FIRST, LAST); SET (value -> copies); SEQ (values by arrival); VAR (Welford);
+ *            HLL. DISTINCT puts a SET in front: only the first and the last copy of a value reach the form behind it.
+ * Invariant  a zeroed block is an empty accumulator; a block may be moved by memcpy; merge is commutative and associative (up to
+ *            rounding), because FIRST, LAST and lists carry arrival numbers.
+ * Thread     owned by one worker. Memory: lists are counted in heap_bytes; the operator charges the change once a batch.    */
+#pragma once
+#include "op/op.h"
+#include "op/sorted.h"
+
+typedef struct wr_cell { uint64_t w[2]; } wr_cell; /* int64, double, i128 or wr_sview, by class */
+typedef enum wr_cell_class { WR_CELL_INT, WR_CELL_F64, WR_CELL_I128, WR_CELL_STR, WR_CELL_ROW /* encoded bytes in a view */ } wr_cell_class;
+typedef enum wr_agg_form {
+    WR_FORM_COUNT, WR_FORM_SUM64, WR_FORM_SUM128, WR_FORM_SUMDEC, WR_FORM_SUMF, WR_FORM_CELL8, WR_FORM_CELL, WR_FORM_SET, WR_FORM_SEQ,
+    WR_FORM_VAR, WR_FORM_HLL,
+} wr_agg_form;
+
+typedef struct wr_acc_count { int64_t n; } wr_acc_count;
+typedef struct wr_acc_sum64 { uint64_t sum; int64_t n; } wr_acc_sum64;
+typedef struct wr_acc_sum128 { wr_i128 sum; int64_t n, has; } wr_acc_sum128; /* has: SUMDEC only, 0 = the sum is NULL */
+typedef struct wr_acc_sumf { double sum, comp; int64_t n; uint32_t nan, pinf, ninf, pad; } wr_acc_sumf;
+typedef struct wr_acc_cell8 { uint64_t v; uint64_t has; } wr_acc_cell8;
+typedef struct wr_acc_cell { wr_cell v; uint64_t seq; uint32_t n, pad; } wr_acc_cell; /* n: values seen (SINGLE_VALUE), 0 = empty */
+typedef struct wr_acc_list { struct wr_list_acc *list; } wr_acc_list;       /* SET, SEQ, HLL and DISTINCT's set */
+typedef struct wr_acc_var { int64_t n; double mean, m2; } wr_acc_var;
+
+typedef struct wr_set_item { wr_cell v; int64_t n; } wr_set_item;
+typedef struct wr_seq_item { wr_cell v; uint64_t seq; uint64_t null; } wr_seq_item;
+typedef struct wr_list_acc {
+    wr_sorted *by_value; /* SET: wr_set_item; SEQ with retraction: wr_seq_item ordered by (value, seq) */
+    wr_sorted *by_seq;   /* SEQ: wr_seq_item; owns the strings */
+    wr_hll    *hll;
+    wr_cell    sep;      /* LISTAGG */
+} wr_list_acc;
+
+typedef struct wr_agg_slot {
+    wr_agg        agg;
+    wr_agg_form   form;
+    wr_storage    storage;   /* of the argument */
+    wr_cell_class class;
+    uint32_t      at;        /* offset of the accumulator in the block */
+    uint32_t      set_at;    /* offset of DISTINCT's wr_acc_list, valid when distinct */
+    bool          distinct;
+    bool          least;     /* CELL, SET: keep the least (MIN), FIRST for sequences */
+    bool          by_seq;    /* CELL: FIRST_VALUE, LAST_VALUE, SINGLE_VALUE */
+    wr_rowcodec  *codec;     /* class ROW */
+} wr_agg_slot;
+
+typedef struct wr_aggs {
+    uint32_t     n, bytes;       /* bytes: of a block, a multiple of 16 */
+    wr_agg_slot *slots;
+    bool         retract, count_rows, has_heap, invertible;
+    uint32_t     rows_at;        /* offset of the row count (when count_rows) */
+    uint64_t     seq;            /* arrival number of the next row; part of the state */
+    int64_t      heap_bytes, heap_told;
+    wr_arena    *arena;
+    wr_sbuf      scratch;
+    uint16_t    *iota, *pass;    /* 0..2047; positions that pass */
+    int8_t      *sign;           /* +1/-1 by position, when the batch has retractions */
+} wr_aggs;
+
+/* count_rows: keep the number of rows of the group, for emptiness (retraction, running windows). */
+wr_aggs  *wr_aggs_new(const wr_agg *aggs, uint32_t n, bool retract, bool count_rows);
+void      wr_aggs_free(wr_aggs *a);
+/* Row rows[i] of the batch goes into blocks[i]; -U and -D rows are taken out (retract only). At most WR_BATCH_MAX. */
+wr_status wr_aggs_update(wr_aggs *a, const wr_batch *batch, const uint32_t *rows, void *const *blocks, uint32_t n, wr_err *err);
+WR_INLINE int64_t wr_aggs_rows(const wr_aggs *a, const void *block) { return *(const int64_t *)((const char *)block + a->rows_at); }
+void      wr_aggs_merge(wr_aggs *a, void *into, const void *from);
+void      wr_aggs_unmerge(wr_aggs *a, void *into, const void *from); /* only if a->invertible */
+void      wr_aggs_drop(wr_aggs *a, void *block);                     /* frees lists and zeroes the block */
+/* Result of aggregate `i` of blocks[0..n-1] into rows first, first + step, ... of dst. */
+void      wr_aggs_result(wr_aggs *a, uint32_t i, void *const *blocks, uint32_t n, wr_vec *dst, uint32_t first, uint32_t step, wr_mem *mem);
+void      wr_aggs_save(wr_aggs *a, const void *block, wr_sbuf *out);
+bool      wr_aggs_load(wr_aggs *a, void *block, wr_reader *in);
+int64_t   wr_aggs_heap_change(wr_aggs *a); /* bytes gained since the last call */
+
+/* Cells, shared with agg_state.c. */
+wr_cell wr_cell_get(const wr_agg_slot *s, const wr_vec *vec, uint32_t row, wr_sbuf *scratch); /* borrows text */
+wr_cell wr_cell_own(wr_aggs *a, const wr_agg_slot *s, wr_cell v);
+void    wr_cell_drop(wr_aggs *a, const wr_agg_slot *s, wr_cell v);
+int     wr_cell_compare(wr_cell_class class, wr_cell a, wr_cell b);
+void    wr_cell_put(const wr_agg_slot *s, wr_cell v, wr_vec *dst, uint32_t row, wr_mem *mem);
+int     wr_set_order(const void *slot, const void *a, const void *b);
+int     wr_seq_order(const void *slot, const void *a, const void *b);
+wr_list_acc *wr_list_of(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool for_distinct); /* creates it */
+bool    wr_set_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool for_distinct, wr_cell v, int64_t n); /* true: first copy came or last went */
+void    wr_seq_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, bool null, uint64_t seq);
+/* One value into (sign +1) or out of (-1) the accumulator behind DISTINCT. */
+wr_status wr_acc_one(wr_aggs *a, const wr_agg_slot *s, void *acc, wr_cell v, bool null, int sign, uint64_t seq, wr_err *err);
+void    wr_sumf_add(wr_acc_sumf *acc, double x, int sign);
