@@ -100,6 +100,9 @@ typedef struct wr_connector {
 } wr_connector;
 const wr_connector *wr_connector_find(wr_str name);
 const wr_connector *const *wr_connectors(size_t *n);
+/* Adds a connector that lives above connect/ (api/: 'push', 'callback'); a name that is there already is left alone. Process-wide, any thread.
+ * At most 16; the connector is never freed. */
+void wr_connector_register(const wr_connector *connector);
 /* Checks all options of a table against connector and format: unknown ones get the nearest name, missing ones are named, an unknown connector
  * or format gets the list of what there is. Adds diagnostics; false if any error. Options every source has ('on-error', 'dead-letter.path',
  * 'scan.idle-timeout', 'watermark.future-guard', 'watermark.alignment', 'max-record-bytes') are known here too: wr_source_specs. */
