@@ -1,0 +1,45 @@
+/* api/internal.h: the session's parts, shared by the files of api/. */
+#pragma once
+#include "api/session.h"
+#include <stdatomic.h>
+
+typedef struct script_text { wr_str name, text; bool planned; } script_text;
+typedef struct variable { wr_str name, value; bool used; } variable;
+typedef struct subscriber { wr_str table; wr_session_rows call; void *arg; } subscriber;
+typedef struct push_table push_table; /* link.c */
+
+struct wr_session {
+    wr_session_opts opts;
+    wr_world       *world;
+    wr_arena       *arena;
+    wr_diags        diags;
+    wr_catalog     *catalog;
+    wr_plan_ctx     plan_ctx;
+    WR_ARR(script_text) texts;
+    WR_ARR(variable)    variables;
+    WR_ARR(subscriber)  subscribers;
+    WR_ARR(wr_step)     steps;
+    uint32_t        n_run;        /* steps before it have run */
+    _Atomic bool    stop;
+    bool            stop_sent;    /* to the running job */
+    wr_account      acct;
+    uint64_t        id;           /* how a connector of ours finds the session again */
+    wr_mutex       *push_lock;
+    WR_ARR(push_table *) pushes;
+    bool            pushable;     /* an embedder feeds 'push' tables */
+};
+
+/* text.c: ${NAME} outside comments becomes its value; quotes in it are doubled inside a literal. True if there was any. */
+bool     text_substitute(wr_session *s, wr_str text, wr_sbuf *out);
+/* A diagnostic for every name without a value, at its place; returns their number. */
+uint32_t text_report_missing(wr_session *s, uint32_t file, wr_str text);
+
+/* adapter.c: connect/'s registry in the form plan/ asks for. */
+const wr_connector_ref *adapter_connector(wr_str name);
+bool adapter_check_options(const wr_table *table, bool as_source, wr_diags *diags);
+
+/* link.c: the connectors 'push' and 'callback'. */
+void link_open(wr_session *s);               /* gives the session its id and registers the connectors */
+void link_close(wr_session *s);
+/* Points 'push' and 'callback' tables (and bare SELECTs, if somebody wants their rows) of a plan at this session. */
+void link_plan(wr_session *s, const wr_job_plan *plan);
