@@ -63,3 +63,8 @@ wr_str wr_catalog_nearest(const wr_catalog *catalog, wr_str name);   /* '' if no
 /* Settings: SET 'k' = 'v' and --set. Known keys are listed with defaults for messages and docs. */
 bool   wr_catalog_set(wr_catalog *catalog, wr_str key, wr_str value); /* false: unknown key (kept all the same) */
 wr_str wr_catalog_get(const wr_catalog *catalog, const char *key);   /* value, the default, or '' */
+typedef struct wr_setting_info { const char *key, *fallback, *doc; } wr_setting_info;
+const wr_setting_info *wr_settings(size_t *n);                        /* the known keys, for messages and docs */
+wr_str wr_setting_nearest(wr_str key);                                /* '' if none is near */
+/* A type as written, resolved; false after a diagnostic (unknown type, bad precision, type that weir does not have). */
+bool   wr_catalog_type(wr_arena *arena, const wr_ast_type *ast, wr_diags *diags, wr_type *out);

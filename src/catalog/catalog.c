@@ -1,0 +1,56 @@
+/* catalog/catalog.c: the tables and views of one script, in order of creation.
+ *
+ * Idea       a script has tens of tables: an array and a linear search by exact name are the whole store.
+ * Invariant  names are unique; a dropped table leaves the array but its memory stays (plans may point to it).
+ * Memory     everything in the arena given to wr_catalog_new. One thread.                                        */
+#include "catalog/catalog_private.h"
+
+wr_str wr_table_option_get(const wr_table *table, const char *key) {
+    wr_str want = wr_str_of(key);
+    for (uint32_t i = 0; i < table->n_options; i++)
+        if (wr_str_eq(table->options[i].key, want)) return table->options[i].value;
+    return (wr_str){NULL, 0};
+}
+
+wr_catalog *wr_catalog_new(wr_arena *arena) {
+    wr_catalog *catalog = wr_new(arena, wr_catalog);
+    catalog->arena = arena;
+    return catalog;
+}
+
+const wr_table *wr_catalog_find(const wr_catalog *catalog, wr_str name) {
+    for (uint32_t i = 0; i < catalog->tables.n; i++)
+        if (wr_str_eq(catalog->tables.at[i]->name, name)) return catalog->tables.at[i];
+    return NULL;
+}
+
+bool wr_catalog_add(wr_catalog *catalog, wr_table *table) {
+    if (wr_catalog_find(catalog, table->name)) return false;
+    wr_arr_apush(catalog->arena, &catalog->tables, table);
+    return true;
+}
+
+bool wr_catalog_drop(wr_catalog *catalog, wr_str name) {
+    for (uint32_t i = 0; i < catalog->tables.n; i++) {
+        if (!wr_str_eq(catalog->tables.at[i]->name, name)) continue;
+        for (uint32_t k = i + 1; k < catalog->tables.n; k++) catalog->tables.at[k - 1] = catalog->tables.at[k];
+        catalog->tables.n--;
+        return true;
+    }
+    return false;
+}
+
+uint32_t wr_catalog_count(const wr_catalog *catalog) { return catalog->tables.n; }
+
+const wr_table *wr_catalog_at(const wr_catalog *catalog, uint32_t i) {
+    wr_assert(i < catalog->tables.n);
+    return catalog->tables.at[i];
+}
+
+wr_str wr_catalog_nearest(const wr_catalog *catalog, wr_str name) {
+    if (!catalog->tables.n) return WR_STR("");
+    wr_str *names = wr_new_n(catalog->arena, wr_str, catalog->tables.n);
+    for (uint32_t i = 0; i < catalog->tables.n; i++) names[i] = catalog->tables.at[i]->name;
+    int at = wr_nearest(name, names, catalog->tables.n);
+    return at < 0 ? WR_STR("") : names[at];
+}

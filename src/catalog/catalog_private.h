@@ -1,0 +1,10 @@
+/* catalog/catalog_private.h: what catalog.c and settings.c share. Private to this folder. */
+#pragma once
+#include "catalog/catalog.h"
+
+typedef struct wr_setting_value { wr_str key, value; } wr_setting_value;
+struct wr_catalog {
+    wr_arena *arena;
+    WR_ARR(wr_table *) tables;
+    WR_ARR(wr_setting_value) settings; /* those that were set */
+};

@@ -1,0 +1,62 @@
+/* catalog/settings.c: the settings of a script: SET 'k' = 'v', RESET, --set.
+ *
+ * Idea       one table of known keys with defaults; values that were set are kept beside it, unknown keys too (a script written for
+ *            Flink may carry many), so that SET without arguments can list them.
+ * Invariant  wr_catalog_get never gives NULL.                                                                     */
+#include "catalog/catalog_private.h"
+
+static const wr_setting_info KNOWN[] = {
+    {"execution.runtime-mode", "streaming", "streaming or batch; both run the same job, a bounded input simply ends"},
+    {"parallelism.default", "", "number of workers; empty = one a core"},
+    {"pipeline.auto-watermark-interval", "0", "accepted and ignored: watermarks are exact to the row"},
+    {"pipeline.name", "", "name of the job in reports"},
+    {"pipeline.max-parallelism", "", "number of key groups"},
+    {"state.unbounded", "refused", "refused or accepted: what to do with a state that nothing bounds"},
+    {"table.dml-sync", "false", "accepted and ignored"},
+    {"table.exec.mini-batch.allow-latency", "", "accepted and ignored: operators work by batches anyway"},
+    {"table.exec.mini-batch.enabled", "false", "accepted and ignored: operators work by batches anyway"},
+    {"table.exec.mini-batch.size", "", "accepted and ignored: operators work by batches anyway"},
+    {"table.exec.sink.not-null-enforcer", "ERROR", "ERROR: a NULL for a NOT NULL column stops the job"},
+    {"table.exec.source.idle-timeout", "0", "a source that is silent for so long no longer holds back the others; 0 = never"},
+    {"table.exec.state.ttl", "0", "how long updating operators remember a key that is not touched; 0 = for ever"},
+    {"table.local-time-zone", "UTC", "zone of TIMESTAMP_LTZ texts and window bounds"},
+};
+
+const wr_setting_info *wr_settings(size_t *n) {
+    *n = WR_COUNT_OF(KNOWN);
+    return KNOWN;
+}
+
+static const wr_setting_info *known(wr_str key) {
+    for (size_t i = 0; i < WR_COUNT_OF(KNOWN); i++)
+        if (wr_str_eq(wr_str_of(KNOWN[i].key), key)) return &KNOWN[i];
+    return NULL;
+}
+
+wr_str wr_setting_nearest(wr_str key) {
+    wr_str names[WR_COUNT_OF(KNOWN)];
+    for (size_t i = 0; i < WR_COUNT_OF(KNOWN); i++) names[i] = wr_str_of(KNOWN[i].key);
+    int at = wr_nearest(key, names, WR_COUNT_OF(KNOWN));
+    return at < 0 ? WR_STR("") : names[at];
+}
+
+bool wr_catalog_set(wr_catalog *catalog, wr_str key, wr_str value) {
+    bool is_known = known(key) != NULL || wr_str_starts(key, WR_STR("sql-client."));
+    for (uint32_t i = 0; i < catalog->settings.n; i++) {
+        if (!wr_str_eq(catalog->settings.at[i].key, key)) continue;
+        catalog->settings.at[i].value = value.ptr ? wr_str_dup(catalog->arena, value) : value;
+        return is_known;
+    }
+    if (!value.ptr) return is_known; /* RESET of what was not set */
+    wr_setting_value v = {wr_str_dup(catalog->arena, key), wr_str_dup(catalog->arena, value)};
+    wr_arr_apush(catalog->arena, &catalog->settings, v);
+    return is_known;
+}
+
+wr_str wr_catalog_get(const wr_catalog *catalog, const char *key) {
+    wr_str want = wr_str_of(key);
+    for (uint32_t i = 0; i < catalog->settings.n; i++)
+        if (wr_str_eq(catalog->settings.at[i].key, want) && catalog->settings.at[i].value.ptr) return catalog->settings.at[i].value;
+    const wr_setting_info *info = known(want);
+    return wr_str_of(info ? info->fallback : "");
+}

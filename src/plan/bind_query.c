@@ -1,0 +1,513 @@
+/* plan/bind_query.c: FROM, joins, subqueries, CTEs, views, set operations, VALUES, ORDER BY and LIMIT -> logical nodes.
+ *
+ * Idea       each reference gives a node and the names it brings into scope; a join concatenates both. EXISTS and IN subqueries that stand as
+ *            conjuncts of WHERE become semi and anti joins whose condition is over left ++ right.
+ * Invariant  NULL means that a diagnostic was given (or that a broken object was named, which had its own).
+ * Recursion  by the tree's depth (WR_AST_DEPTH_MAX); views nest at most VIEW_DEPTH_MAX deep.                            */
+#include "plan/logical.h"
+
+enum { VIEW_DEPTH_MAX = 32 };
+
+static void add_rel(pl *p, scope *sc, wr_str alias, const lnode *n) {
+    srel r = {.alias = alias, .first = sc->n, .n = n->schema.n, .fields = n->schema.fields};
+    wr_arr_apush(p->arena, &sc->rels, r);
+    sc->n += n->schema.n;
+}
+
+static lnode *rename_columns(pl *p, lnode *n, const wr_ast_idents *columns, wr_span at) {
+    if (!columns->n) return n;
+    if (columns->n != n->schema.n)
+        return pl_error(p, "42601", at, "%u column names are given, but there are %u columns", columns->n, n->schema.n);
+    wr_str *names = pl_names(p, n);
+    for (uint32_t i = 0; i < columns->n; i++) names[i] = columns->at[i].text;
+    return pl_calc(p, n, NULL, pl_identity(p, n), names, n->schema.n, at);
+}
+
+/* ---- tables, views, CTEs ---- */
+
+static bool usable_source(pl *p, const wr_table *t, tinfo *ti, wr_span at) {
+    if (ti->bad) return false;
+    if (p->ctx->check_options && !p->ctx->check_options(t, true, p->diags)) return ti->bad = true, false;
+    if (ti->connector && !ti->connector->is_source) {
+        pl_error(p, "0A000", at, "table '%.*s' cannot be read: connector '%.*s' is only a sink", WR_FMT(t->name), WR_FMT(t->connector));
+        return false;
+    }
+    if (ti->changes == 1 && !t->n_key) {
+        pl_error(p, "42P16", t->at, "table '%.*s' reads an upsert stream and needs a PRIMARY KEY", WR_FMT(t->name));
+        return ti->bad = true, false;
+    }
+    return true;
+}
+
+static lnode *scan(pl *p, const wr_table *t, wr_span at) {
+    tinfo *ti = pl_table_info(p, t);
+    if (!usable_source(p, t, ti, at)) return NULL;
+    lnode *n = pl_node(p, L_SCAN, at, 0, NULL, NULL);
+    n->scan.table = t;
+    n->scan.cols = wr_new_n(p->arena, uint32_t, t->n_columns);
+    for (uint32_t i = 0; i < t->n_columns; i++) n->scan.cols[i] = i;
+    n->schema = ti->schema;
+    n->label = t->name;
+    return n;
+}
+
+static lnode *view(pl *p, const wr_table *v, wr_span at) {
+    if (p->view_depth >= VIEW_DEPTH_MAX) return pl_error(p, "54001", at, "views are nested more than %d deep", VIEW_DEPTH_MAX);
+    const wr_ast_hints *hints = p->hints;
+    p->view_depth++;
+    p->hints = NULL;
+    lnode *n = pl_bind_query(p, v->query, NULL, false);
+    p->hints = hints;
+    p->view_depth--;
+    if (!n) return NULL;
+    if (v->n_view_columns && v->n_view_columns != n->schema.n)
+        return pl_error(p, "42601", v->at, "view '%.*s' names %u columns, but its query has %u", WR_FMT(v->name), v->n_view_columns, n->schema.n);
+    wr_str *names = pl_names(p, n);
+    for (uint32_t i = 0; i < v->n_view_columns; i++) names[i] = v->view_columns[i];
+    n = pl_calc(p, n, NULL, pl_identity(p, n), names, n->schema.n, at);
+    n->label = v->name;
+    return n;
+}
+
+static lnode *cte(pl *p, pcte *c, wr_span at) {
+    lnode *n = pl_bind_query(p, c->ast->query, c->next, false);
+    if (!n) return NULL;
+    n = rename_columns(p, n, &c->ast->columns, c->ast->name.at);
+    if (!n) return NULL;
+    n = pl_calc(p, n, NULL, pl_identity(p, n), pl_names(p, n), n->schema.n, at);
+    n->label = c->ast->name.text;
+    return n;
+}
+
+static lnode *named(pl *p, const wr_ast_name *name, pcte *ctes) {
+    if (name->n == 1)
+        for (pcte *c = ctes; c; c = c->next)
+            if (wr_str_eq(c->ast->name.text, name->part[0].text)) return cte(p, c, name->at);
+    const wr_table *t = pl_find_table(p, name, "table or view");
+    if (!t) return NULL;
+    return t->is_view ? view(p, t, name->at) : scan(p, t, name->at);
+}
+
+/* ---- joins ---- */
+
+static scope merge_scopes(pl *p, const scope *l, const scope *r) {
+    scope sc = {.n = l->n + r->n};
+    for (uint32_t i = 0; i < l->rels.n; i++) wr_arr_apush(p->arena, &sc.rels, l->rels.at[i]);
+    for (uint32_t i = 0; i < r->rels.n; i++) {
+        srel x = r->rels.at[i];
+        x.first += l->n;
+        wr_arr_apush(p->arena, &sc.rels, x);
+    }
+    return sc;
+}
+
+static void hide(pl *p, scope *sc, uint32_t col) {
+    for (uint32_t i = 0; i < sc->rels.n; i++) {
+        srel *r = &sc->rels.at[i];
+        if (col < r->first || col >= r->first + r->n) continue;
+        if (!r->hidden) r->hidden = wr_new_n(p->arena, bool, r->n);
+        r->hidden[col - r->first] = true;
+    }
+}
+
+static bool using_column(pl *p, scope *l, scope *r, scope *both, wr_ast_ident name, bool hide_left, wr_expr **cond) {
+    wr_ast_name n = {.part = &name, .n = 1, .at = name.at};
+    bind        bl = {.p = p, .sc = l, .clause = "USING"}, br = {.p = p, .sc = r, .clause = "USING"};
+    uint32_t    used;
+    wr_type     tl, tr;
+    int         a = pl_resolve_column(&bl, &n, &used, &tl, true), b = pl_resolve_column(&br, &n, &used, &tr, true);
+    if (a < 0 || b < 0) return false;
+    wr_expr *eq = pl_call(p, "=", name.at, 2, wr_expr_col(p->arena, (uint32_t)a, tl, name.at), wr_expr_col(p->arena, l->n + (uint32_t)b, tr, name.at));
+    if (!eq) return false;
+    *cond = pl_and(p, *cond, eq);
+    hide(p, both, hide_left ? (uint32_t)a : l->n + (uint32_t)b);
+    return true;
+}
+
+static bool using_list(pl *p, const wr_ast_ref *ref, scope *l, scope *r, scope *both, wr_expr **cond) {
+    wr_ast_idents names = ref->join.using;
+    if (ref->join.natural) {
+        memset(&names, 0, sizeof names);
+        for (uint32_t i = 0; i < l->rels.n; i++)
+            for (uint32_t k = 0; k < l->rels.at[i].n; k++)
+                for (uint32_t j = 0; j < r->rels.n; j++)
+                    for (uint32_t m = 0; m < r->rels.at[j].n; m++)
+                        if (wr_str_eq(l->rels.at[i].fields[k].name, r->rels.at[j].fields[m].name))
+                            wr_arr_apush(p->arena, &names, (wr_ast_ident){.text = l->rels.at[i].fields[k].name, .at = ref->at});
+    }
+    if (names.n && ref->join.kind == WR_AST_JOIN_FULL) return pl_unsupported(p, ref->join.op_at, "write the condition with ON", "FULL JOIN with USING"), false;
+    for (uint32_t i = 0; i < names.n; i++)
+        if (!using_column(p, l, r, both, names.at[i], ref->join.kind == WR_AST_JOIN_RIGHT, cond)) return false;
+    return true;
+}
+
+/* STATE_TTL('alias' = '1 d') of the SELECT for the sides of a join. */
+static void join_ttl(pl *p, lnode *j, const scope *l, const scope *r) {
+    if (!p->hints) return;
+    for (uint32_t h = 0; h < p->hints->n; h++) {
+        const wr_ast_hint *hint = &p->hints->at[h];
+        if (!wr_str_ieq(hint->name.text, WR_STR("STATE_TTL"))) continue;
+        for (uint32_t a = 0; a < hint->args.n; a++) {
+            int64_t us;
+            if (!hint->args.at[a].value.text.ptr || !wr_parse_duration(hint->args.at[a].value.text, &us)) continue;
+            for (int side = 0; side < 2; side++) {
+                const scope *s = side ? r : l;
+                for (uint32_t i = 0; i < s->rels.n; i++)
+                    if (wr_str_eq(s->rels.at[i].alias, hint->args.at[a].key.text)) j->join.ttl_us[side] = us;
+            }
+        }
+    }
+}
+
+static bool temporal(pl *p, lnode *j, const wr_ast_expr *as_of, scope *l, const lnode *left) {
+    bind     b = {.p = p, .sc = l, .clause = "FOR SYSTEM_TIME AS OF"};
+    wr_expr *t = pl_bind_expr(&b, as_of);
+    if (!t) return false;
+    if (t->type.attr == WR_TIME_PROCTIME || wr_expr_is_call(t, "PROCTIME")) {
+        pl_unsupported(p, as_of->at, "join as of an event-time column of the left table: FOR SYSTEM_TIME AS OF l.ts", "a lookup join (FOR SYSTEM_TIME AS OF processing time)");
+        return false;
+    }
+    if (t->kind != WR_E_COL || left->schema.fields[t->col].type.attr != WR_TIME_ROWTIME) {
+        pl_error(p, "42804", as_of->at, "FOR SYSTEM_TIME AS OF needs the event-time column of the left side");
+        wr_diags_hint(p->diags, "declare a WATERMARK on it; expressions, GROUP BY and regular joins make a time column plain");
+        return false;
+    }
+    if (j->join.kind != WR_JOIN_INNER && j->join.kind != WR_JOIN_LEFT)
+        return pl_error(p, "0A000", as_of->at, "a temporal join is INNER or LEFT, not %s", wr_join_kind_name(j->join.kind)), false;
+    j->join.temporal = true;
+    j->join.as_of = t->col;
+    return true;
+}
+
+static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
+    static const wr_join_kind KINDS[] = {WR_JOIN_INNER, WR_JOIN_LEFT, WR_JOIN_RIGHT, WR_JOIN_FULL, WR_JOIN_INNER, WR_JOIN_INNER};
+    scope              l = {0}, r = {0};
+    const wr_ast_expr *as_of = ref->join.right->kind == WR_AST_REF_NAME    ? ref->join.right->table.as_of
+                               : ref->join.right->kind == WR_AST_REF_QUERY ? ref->join.right->derived.as_of
+                                                                           : NULL;
+    lnode *left = pl_bind_ref(p, ref->join.left, ctes, &l), *right = pl_bind_ref(p, ref->join.right, ctes, &r);
+    if (!left || !right) return NULL;
+    *sc = merge_scopes(p, &l, &r);
+    wr_expr *cond = NULL;
+    if (!using_list(p, ref, &l, &r, sc, &cond)) return NULL;
+    if (ref->join.on) {
+        bind b = {.p = p, .sc = sc, .clause = "ON", .ctes = ctes};
+        if (!(cond = pl_bind_condition(&b, ref->join.on))) return NULL;
+        if (cond->kind == WR_E_CONST && !cond->value.null && cond->value.b) cond = NULL; /* ON TRUE */
+    }
+    lnode *j = pl_join(p, left, right, KINDS[ref->join.kind], cond, ref->join.op_at.line ? ref->join.op_at : ref->at);
+    join_ttl(p, j, &l, &r);
+    if (as_of && !temporal(p, j, as_of, &l, left)) return NULL;
+    for (uint32_t i = 0; i < sc->rels.n; i++) sc->rels.at[i].fields = j->schema.fields + sc->rels.at[i].first; /* nullability of outer joins */
+    return j;
+}
+
+lnode *pl_bind_ref(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
+    lnode *n = NULL;
+    wr_str alias = ref->alias.text;
+    switch (ref->kind) {
+    case WR_AST_REF_JOIN: return bind_join(p, ref, ctes, sc);
+    case WR_AST_REF_NAME:
+        n = named(p, &ref->table.name, ctes);
+        if (!alias.ptr) alias = ref->table.name.part[ref->table.name.n - 1].text;
+        break;
+    case WR_AST_REF_QUERY:
+        if (ref->lateral) return pl_unsupported(p, ref->at, "a Top-N a group is written with ROW_NUMBER() and a filter on it", "LATERAL (subquery)");
+        n = pl_bind_query(p, ref->derived.query, ctes, false);
+        break;
+    case WR_AST_REF_FUNCTION: n = pl_bind_tvf(p, ref, ctes); break;
+    case WR_AST_REF_UNNEST: return pl_unsupported(p, ref->at, NULL, "UNNEST");
+    case WR_AST_REF_MATCH: return pl_unsupported(p, ref->at, NULL, "MATCH_RECOGNIZE");
+    }
+    if (!n) return NULL;
+    n = rename_columns(p, n, &ref->columns, ref->at);
+    if (!n) return NULL;
+    if (!alias.ptr) alias = WR_STR("");
+    if (alias.len && !wr_str_eq(alias, n->label)) {
+        wr_str was = n->label;
+        lnode *copy = wr_new(p->arena, lnode);
+        *copy = *n;
+        copy->label = was.len && n->kind != L_CALC ? pl_printf(p, "%.*s AS %.*s", WR_FMT(was), WR_FMT(alias)) : alias;
+        n = copy;
+    }
+    add_rel(p, sc, alias, n);
+    return n;
+}
+
+/* ---- subqueries in WHERE ---- */
+
+bool pl_is_subquery_conjunct(const wr_ast_expr *e, bool *negated, const wr_ast_expr **inner) {
+    *negated = false;
+    while (e->kind == WR_AST_UNARY && e->unary.op == WR_AST_NOT) *negated = !*negated, e = e->unary.arg;
+    *inner = e;
+    if (e->kind == WR_AST_IN && e->in.query) return *negated ^= e->in.negated, true;
+    return e->kind == WR_AST_EXISTS;
+}
+
+typedef struct subquery {
+    lnode   *node;
+    scope    sc;     /* of its FROM, when it could be opened */
+    bool     open;   /* FROM and WHERE only: correlation is possible */
+    wr_expr *cond;   /* conjuncts that use the outer query: inner columns, then outer_base + outer column */
+    const wr_ast_query *q;
+} subquery;
+
+static bool can_open(const wr_ast_query *q) {
+    return q->kind == WR_AST_QUERY_SELECT && !q->with.n && !q->limit && !q->offset && !q->select.has_group_by && !q->select.having && !q->select.qualify &&
+           q->select.from && q->select.items.n >= 1;
+}
+
+static bool has_agg(const wr_ast_query *q) {
+    for (uint32_t i = 0; i < q->select.items.n; i++) {
+        const wr_ast_expr *e = q->select.items.at[i].expr;
+        if (pl_is_agg_call(e) || (e->kind == WR_AST_CALL && e->call.over)) return true;
+    }
+    return false;
+}
+
+static bool open_subquery(bind *b, const wr_ast_query *q, subquery *s) {
+    pl *p = b->p;
+    s->q = q;
+    s->open = can_open(q) && !has_agg(q);
+    if (!s->open) return (s->node = pl_bind_query(p, q, b->ctes, false)) != NULL;
+    lnode *n = pl_bind_ref(p, q->select.from, b->ctes, &s->sc);
+    if (!n) return false;
+    s->node = n;
+    s->sc.outer = b->sc;
+    s->sc.outer_base = s->sc.n;
+    if (!q->select.where) return true;
+    bind               in = {.p = p, .sc = &s->sc, .clause = "WHERE", .ctes = b->ctes};
+    const wr_ast_expr *w = q->select.where;
+    uint32_t           n_parts = w->kind == WR_AST_LOGIC && w->logic.op == WR_AST_AND ? w->logic.args.n : 1;
+    for (uint32_t i = 0; i < n_parts; i++) {
+        const wr_ast_expr *part = n_parts > 1 ? w->logic.args.at[i] : w, *inner;
+        bool               negated;
+        if (pl_is_subquery_conjunct(part, &negated, &inner)) {
+            scope flat = s->sc;
+            flat.outer = NULL;
+            bind nested = {.p = p, .sc = &flat, .clause = "WHERE", .ctes = b->ctes};
+            if (!(s->node = pl_bind_subquery_conjunct(&nested, s->node, inner, negated))) return false;
+            continue;
+        }
+        wr_expr *e = pl_bind_condition(&in, part);
+        if (!e) return false;
+        if (pl_uses(e, s->sc.n, UINT32_MAX)) s->cond = pl_and(p, s->cond, e);
+        else s->node = pl_filter(p, s->node, e, part->at);
+    }
+    return true;
+}
+
+/* The subquery's side of x IN (..): its only column, over the subquery's node. */
+static wr_expr *in_column(bind *b, subquery *s, wr_span at) {
+    if (!s->open) {
+        if (s->node->schema.n != 1) return pl_error(b->p, "42601", at, "the subquery of IN must have one column, not %u", s->node->schema.n);
+        return pl_col(b->p, s->node, 0, at);
+    }
+    const wr_ast_expr *item = s->q->select.items.at[0].expr;
+    if (item->kind == WR_AST_STAR && s->node->schema.n == 1) return pl_col(b->p, s->node, 0, at);
+    if (s->q->select.items.n != 1 || item->kind == WR_AST_STAR) return pl_error(b->p, "42601", at, "the subquery of IN must have one column");
+    bind in = {.p = b->p, .sc = &s->sc, .clause = "SELECT", .ctes = b->ctes};
+    return pl_bind_expr(&in, item);
+}
+
+/* inner ++ outer -> outer ++ inner */
+static wr_expr *swap_sides(pl *p, const wr_expr *e, uint32_t n_inner, uint32_t n_outer) {
+    uint32_t *map = wr_new_n(p->arena, uint32_t, n_inner + n_outer);
+    for (uint32_t i = 0; i < n_inner; i++) map[i] = n_outer + i;
+    for (uint32_t i = 0; i < n_outer; i++) map[n_inner + i] = i;
+    return wr_expr_remap(p->arena, e, map);
+}
+
+lnode *pl_bind_subquery_conjunct(bind *b, lnode *in, const wr_ast_expr *e, bool negated) {
+    pl      *p = b->p;
+    subquery s = {0};
+    bool     is_in = e->kind == WR_AST_IN;
+    if (!open_subquery(b, is_in ? e->in.query : e->query, &s)) return NULL;
+    uint32_t n_inner = s.node->schema.n, n_outer = in->schema.n;
+    wr_expr *cond = s.cond ? swap_sides(p, s.cond, n_inner, n_outer) : NULL;
+    if (is_in) {
+        wr_expr *item = in_column(b, &s, e->at), *x = pl_bind_expr(b, e->in.arg);
+        if (!item || !x) return NULL;
+        if (pl_uses(item, n_inner, UINT32_MAX)) return pl_unsupported(p, e->at, "select a column of the subquery's own table", "an outer column in the SELECT of an IN subquery");
+        wr_expr *eq = pl_call(p, "=", e->at, 2, x, pl_shift(p, item, n_inner, (int32_t)n_outer));
+        if (!eq) return NULL;
+        cond = pl_and(p, eq, cond);
+    }
+    lnode *j = pl_join(p, in, s.node, negated ? WR_JOIN_ANTI : WR_JOIN_SEMI, cond, e->at);
+    j->join.null_aware = is_in && negated;
+    j->join.is_subquery = true;
+    j->label = in->label;
+    join_ttl(p, j, b->sc, &s.sc);
+    return j;
+}
+
+/* ---- set operations, VALUES ---- */
+
+static lnode *coerce_columns(pl *p, lnode *n, const wr_type *types, const wr_str *names, wr_span at) {
+    wr_expr **exprs = pl_identity(p, n);
+    bool      ok = true;
+    for (uint32_t i = 0; i < n->schema.n; i++) {
+        if (!wr_type_same(n->schema.fields[i].type, types[i])) ok &= (exprs[i] = wr_expr_coerce(&p->ec, exprs[i], types[i], "a branch of UNION")) != NULL;
+        else if (exprs[i]->type.attr != types[i].attr) exprs[i]->type.attr = types[i].attr;
+    }
+    return ok ? pl_calc(p, n, NULL, exprs, names, n->schema.n, at) : NULL;
+}
+
+static lnode *bind_set(pl *p, const wr_ast_query *q, pcte *ctes) {
+    if (q->set.op != WR_AST_UNION)
+        return pl_unsupported(p, q->set.op_at, "use EXISTS or NOT EXISTS with the columns compared", q->set.op == WR_AST_INTERSECT ? "INTERSECT" : "EXCEPT");
+    lnode *l = pl_bind_query(p, q->left, ctes, false), *r = pl_bind_query(p, q->set.right, ctes, false);
+    if (!l || !r) return NULL;
+    if (l->schema.n != r->schema.n)
+        return pl_error(p, "42601", q->set.op_at, "the branches of UNION have %u and %u columns", l->schema.n, r->schema.n);
+    wr_type  *types = wr_new_n(p->arena, wr_type, l->schema.n);
+    wr_field *fields = wr_new_n(p->arena, wr_field, l->schema.n);
+    wr_str   *names = pl_names(p, l);
+    for (uint32_t i = 0; i < l->schema.n; i++) {
+        if (!wr_type_common(l->schema.fields[i].type, r->schema.fields[i].type, &types[i])) {
+            wr_sbuf a = {0}, b = {0};
+            wr_type_text(l->schema.fields[i].type, &a);
+            wr_type_text(r->schema.fields[i].type, &b);
+            pl_error(p, "42804", q->set.op_at, "column %u of UNION is %.*s on one side and %.*s on the other", i + 1, WR_FMT(wr_sbuf_str(&a)), WR_FMT(wr_sbuf_str(&b)));
+            wr_sbuf_free(&a);
+            wr_sbuf_free(&b);
+            return NULL;
+        }
+        fields[i] = (wr_field){names[i], types[i]};
+    }
+    l = coerce_columns(p, l, types, names, q->left->at);
+    r = coerce_columns(p, r, types, names, q->set.right->at);
+    if (!l || !r) return NULL;
+    lnode *u = pl_node(p, L_UNION, q->set.op_at, 2, l, r);
+    u->schema = (wr_schema){l->schema.n, fields};
+    if (q->set.all) return u;
+    lnode *d = pl_node(p, L_AGG, q->set.op_at, 1, u, NULL);
+    d->agg.n_keys = u->schema.n;
+    d->agg.keys = wr_new_n(p->arena, uint32_t, u->schema.n);
+    for (uint32_t i = 0; i < u->schema.n; i++) d->agg.keys[i] = i;
+    d->agg.is_distinct = true;
+    d->agg.ttl_us = -1;
+    d->schema = u->schema;
+    return d;
+}
+
+static lnode *bind_values(pl *p, const wr_ast_query *q) {
+    uint32_t  n = q->rows.n, width = n ? q->rows.at[0]->row.args.n : 0;
+    wr_expr **cells = wr_new_n(p->arena, wr_expr *, n * width);
+    scope     sc = {0};
+    bind      b = {.p = p, .sc = &sc, .clause = "VALUES"};
+    bool      ok = true;
+    for (uint32_t r = 0; r < n; r++) {
+        const wr_ast_expr *row = q->rows.at[r];
+        if (row->row.args.n != width) return pl_error(p, "42601", row->at, "VALUES: this row has %u columns, the first has %u", row->row.args.n, width);
+        for (uint32_t c = 0; c < width; c++) ok &= (cells[r * width + c] = pl_bind_expr(&b, row->row.args.at[c])) != NULL;
+    }
+    if (!ok) return NULL;
+    lnode    *v = pl_node(p, L_VALUES, q->at, 0, NULL, NULL);
+    wr_field *fields = wr_new_n(p->arena, wr_field, width);
+    v->values.n_rows = n;
+    v->values.rows = wr_new_n(p->arena, wr_value, n * width);
+    for (uint32_t c = 0; c < width; c++) {
+        wr_type t = cells[c]->type;
+        for (uint32_t r = 1; r < n; r++)
+            if (!wr_type_common(t, cells[r * width + c]->type, &t)) return pl_error(p, "42804", cells[r * width + c]->at, "VALUES: column %u has no common type", c + 1);
+        fields[c] = (wr_field){pl_printf(p, "EXPR$%u", c), t};
+        for (uint32_t r = 0; r < n; r++) {
+            wr_expr *e = cells[r * width + c];
+            wr_err   err = {0};
+            if (!wr_type_same(e->type, t)) e = wr_expr_coerce(&p->ec, e, t, "VALUES");
+            if (!e) return NULL;
+            if (wr_expr_eval_const(&p->ec, e, &v->values.rows[r * width + c], &err) != WR_OK)
+                return pl_error(p, err.code[0] ? err.code : "22000", e->at, "%s", err.message);
+            v->values.rows[r * width + c].type = t;
+        }
+    }
+    v->schema = (wr_schema){width, fields};
+    v->label = WR_STR("VALUES");
+    return v;
+}
+
+/* ---- a whole query ---- */
+
+static bool constant_count(pl *p, const wr_ast_expr *e, const char *what, uint64_t *out) {
+    if (!e) return true;
+    if (e->kind == WR_AST_LITERAL && e->lit.kind == WR_LIT_INTEGER && e->lit.text.len < 19) {
+        *out = 0;
+        for (size_t i = 0; i < e->lit.text.len; i++) *out = *out * 10 + (uint64_t)(e->lit.text.ptr[i] - '0');
+        return true;
+    }
+    pl_error(p, "22023", e->at, "%s must be a whole number", what);
+    return false;
+}
+
+/* ORDER BY over the output columns of VALUES or a set operation: names or numbers. */
+static bool order_by_output(pl *p, const wr_ast_orders *orders, const lnode *n, wr_sort_key *keys) {
+    scope sc = {0};
+    add_rel(p, &sc, WR_STR(""), n);
+    bind b = {.p = p, .sc = &sc, .clause = "ORDER BY"};
+    for (uint32_t i = 0; i < orders->n; i++) {
+        const wr_ast_order *o = &orders->at[i];
+        uint64_t            ordinal = 0;
+        if (o->expr->kind == WR_AST_LITERAL) {
+            if (!constant_count(p, o->expr, "a column number in ORDER BY", &ordinal)) return false;
+            if (ordinal < 1 || ordinal > n->schema.n) return pl_error(p, "42P10", o->at, "ORDER BY: there is no column %u", (unsigned)ordinal), false;
+            keys[i].col = (uint32_t)ordinal - 1;
+        } else {
+            wr_expr *e = pl_bind_expr(&b, o->expr);
+            if (!e) return false;
+            if (e->kind != WR_E_COL) return pl_unsupported(p, o->at, "select the expression under a name first", "ORDER BY an expression here"), false;
+            keys[i].col = e->col;
+        }
+        keys[i].desc = o->desc;
+        keys[i].nulls_last = o->nulls < 0 ? o->desc : o->nulls == 1;
+    }
+    return true;
+}
+
+static lnode *order_and_limit(pl *p, const wr_ast_query *q, lnode *n, const sel_order *so) {
+    uint64_t limit = UINT64_MAX, offset = 0;
+    if (!constant_count(p, q->limit, "LIMIT", &limit) || !constant_count(p, q->offset, "OFFSET", &offset)) return NULL;
+    bool     cut = q->limit || q->offset;
+    uint32_t visible = n->schema.n - so->n_hidden;
+    if (q->order_by.n) {
+        lnode *s = pl_node(p, cut ? L_TOP_N : L_SORT, q->order_by.at[0].at, 1, n, NULL);
+        s->schema = n->schema;
+        s->rank.n_order = q->order_by.n;
+        s->rank.order = so->keys;
+        s->rank.first = offset + 1;
+        s->rank.last = limit == UINT64_MAX ? INT64_MAX : offset + limit;
+        s->rank.window_end = -1;
+        s->rank.time_col = -1;
+        n = s;
+    } else if (cut) {
+        lnode *l = pl_node(p, L_LIMIT, (q->limit ? q->limit : q->offset)->at, 1, n, NULL);
+        l->schema = n->schema;
+        l->limit.offset = offset;
+        l->limit.n = limit;
+        n = l;
+    }
+    if (!so->n_hidden) return n;
+    return pl_calc(p, n, NULL, pl_identity(p, n), pl_names(p, n), visible, q->at);
+}
+
+lnode *pl_bind_query(pl *p, const wr_ast_query *q, pcte *ctes, bool top) {
+    if (q->recursive) return pl_unsupported(p, q->at, NULL, "WITH RECURSIVE");
+    for (uint32_t i = 0; i < q->with.n; i++) {
+        pcte *c = wr_new(p->arena, pcte);
+        c->ast = &q->with.at[i];
+        c->next = ctes;
+        ctes = c;
+    }
+    sel_order so = {.orders = &q->order_by, .keys = wr_new_n(p->arena, wr_sort_key, q->order_by.n)};
+    lnode    *n = NULL;
+    switch (q->kind) {
+    case WR_AST_QUERY_SELECT: n = pl_bind_select(p, q, ctes, &so); break;
+    case WR_AST_QUERY_VALUES: n = bind_values(p, q); break;
+    case WR_AST_QUERY_TABLE: n = named(p, &q->table, ctes); break;
+    case WR_AST_QUERY_SET: n = bind_set(p, q, ctes); break;
+    case WR_AST_QUERY_NESTED: n = pl_bind_query(p, q->left, ctes, top); break;
+    }
+    if (!n) return NULL;
+    if (q->kind != WR_AST_QUERY_SELECT && !order_by_output(p, &q->order_by, n, so.keys)) return NULL;
+    return order_and_limit(p, q, n, &so);
+}

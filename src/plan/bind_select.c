@@ -1,0 +1,462 @@
+/* plan/bind_select.c: one SELECT: WHERE, GROUP BY, HAVING, OVER, QUALIFY, the list, DISTINCT -> logical nodes.
+ *
+ * Idea       every expression is bound once over the FROM columns; aggregates, OVER calls and TUMBLE_START and the like become placeholder
+ *            columns behind them (agg_env). After grouping, `regroup` rewrites each bound tree: a sub-tree equal to a group key becomes
+ *            the key's column, a placeholder its column; any other input column is "not being grouped".
+ * Invariant  what is not a plain column is computed in a calc below the aggregation or the ranking.
+ * Memory     the arena of the plan.                                                                                   */
+#include "plan/logical.h"
+
+typedef struct sel {
+    pl      *p;
+    const wr_ast_select *s;
+    const wr_ast_query  *q;
+    scope    sc;
+    agg_env  env;
+    bind     b;
+    lnode   *node;         /* built so far */
+    bool     is_agg;
+    WR_ARR(wr_expr *) items; /* bound select list, stars expanded; then hidden ORDER BY expressions */
+    WR_ARR(wr_str) names;
+    uint32_t n_visible;
+    wr_expr *having, *qualify;
+    wr_expr **group;       /* bound keys */
+    uint32_t n_group;
+    wr_window window;      /* legacy group window */
+    wr_expr *window_time;
+    uint32_t *ph_col;      /* column of each placeholder, once known */
+} sel;
+
+static bool bind_from_where(sel *x, pcte *ctes) {
+    pl *p = x->p;
+    if (x->s->from) {
+        x->node = pl_bind_ref(p, x->s->from, ctes, &x->sc);
+    } else {
+        x->node = pl_node(p, L_VALUES, x->q->at, 0, NULL, NULL);
+        x->node->values.n_rows = 1;
+        x->node->values.rows = wr_new(p->arena, wr_value);
+        x->node->values.rows[0] = (wr_value){.type = wr_type_not_null(wr_type_of(WR_T_BOOLEAN)), .b = true};
+        wr_field *f = wr_new(p->arena, wr_field);
+        *f = (wr_field){WR_STR("one"), x->node->values.rows[0].type};
+        x->node->schema = (wr_schema){1, f};
+        x->node->label = WR_STR("one row");
+        x->sc.n = 1;
+    }
+    if (!x->node) return false;
+    x->b = (bind){.p = p, .sc = &x->sc, .clause = "WHERE", .ctes = ctes};
+    const wr_ast_expr *w = x->s->where;
+    if (!w) return true;
+    uint32_t n = w->kind == WR_AST_LOGIC && w->logic.op == WR_AST_AND ? w->logic.args.n : 1;
+    bool     ok = true;
+    for (int pass = 0; pass < 2; pass++) /* plain conditions first: they make the semi joins smaller */
+        for (uint32_t i = 0; i < n; i++) {
+            const wr_ast_expr *part = n > 1 ? w->logic.args.at[i] : w, *inner;
+            bool               negated, is_sub = pl_is_subquery_conjunct(part, &negated, &inner);
+            if (is_sub != (pass == 1)) continue;
+            if (is_sub) {
+                lnode *j = pl_bind_subquery_conjunct(&x->b, x->node, inner, negated);
+                if (!j) return false;
+                x->node = j;
+            } else {
+                wr_expr *e = pl_bind_condition(&x->b, part);
+                if (e) x->node = pl_filter(p, x->node, e, part->at);
+                else ok = false;
+            }
+        }
+    return ok;
+}
+
+static bool is_group_window(const wr_ast_expr *e) {
+    if (e->kind != WR_AST_CALL || e->call.name.n != 1) return false;
+    wr_str n = e->call.name.part[0].text;
+    return wr_str_ieq(n, WR_STR("TUMBLE")) || wr_str_ieq(n, WR_STR("HOP")) || wr_str_ieq(n, WR_STR("SESSION"));
+}
+
+static bool bind_group_by(sel *x) {
+    pl *p = x->p;
+    x->b.clause = "GROUP BY";
+    x->group = wr_new_n(p->arena, wr_expr *, x->s->group_by.n * 8 + 8);
+    bool ok = true;
+    for (uint32_t i = 0; i < x->s->group_by.n; i++) {
+        const wr_ast_group *g = x->s->group_by.at[i];
+        if (g->kind == WR_GROUP_ROLLUP || g->kind == WR_GROUP_CUBE || g->kind == WR_GROUP_SETS) {
+            pl_unsupported(p, g->at, "write one query a level and join them with UNION ALL",
+                           g->kind == WR_GROUP_ROLLUP ? "ROLLUP" : g->kind == WR_GROUP_CUBE ? "CUBE" : "GROUPING SETS");
+            ok = false;
+            continue;
+        }
+        for (uint32_t k = 0; k < g->exprs.n; k++) {
+            const wr_ast_expr *e = g->exprs.at[k];
+            if (is_group_window(e)) {
+                if (x->env.group_window) return pl_error(p, "42803", e->at, "only one group window is possible in a GROUP BY"), false;
+                x->env.group_window = e;
+                ok &= pl_group_window(&x->b, e, &x->window, &x->env.window_time_type, &x->window_time);
+                continue;
+            }
+            wr_expr *bound = pl_bind_expr(&x->b, e);
+            if (!bound) {
+                ok = false;
+                continue;
+            }
+            bool dup = false;
+            for (uint32_t m = 0; m < x->n_group; m++) dup |= wr_expr_equal(x->group[m], bound);
+            if (!dup && x->n_group < x->s->group_by.n * 8 + 8) x->group[x->n_group++] = bound;
+        }
+    }
+    return ok;
+}
+
+static bool add_star(sel *x, const wr_ast_expr *e) {
+    uint32_t before = x->items.n;
+    for (uint32_t r = 0; r < x->sc.rels.n; r++) {
+        const srel *rel = &x->sc.rels.at[r];
+        if (e->name.n && !wr_str_eq(e->name.part[e->name.n - 1].text, rel->alias)) continue;
+        for (uint32_t i = 0; i < rel->n; i++) {
+            if (!e->name.n && rel->hidden && rel->hidden[i]) continue;
+            wr_arr_apush(x->p->arena, &x->items, wr_expr_col(x->p->arena, rel->first + i, rel->fields[i].type, e->at));
+            wr_arr_apush(x->p->arena, &x->names, rel->fields[i].name);
+        }
+    }
+    if (x->items.n > before) return true;
+    if (e->name.n) {
+        pl_error(x->p, "42P01", e->at, "table '%.*s' is not in FROM", WR_FMT(e->name.part[e->name.n - 1].text));
+    } else {
+        pl_error(x->p, "42601", e->at, "SELECT * needs a FROM");
+    }
+    return false;
+}
+
+static wr_str item_name(sel *x, const wr_ast_item *item, uint32_t at) {
+    if (item->alias.text.ptr) return item->alias.text;
+    if (item->expr->kind == WR_AST_COLUMN) return item->expr->name.part[item->expr->name.n - 1].text;
+    if (item->expr->kind == WR_AST_FIELD) return item->expr->field.name.text;
+    return pl_printf(x->p, "EXPR$%u", at);
+}
+
+static bool bind_items(sel *x) {
+    bool ok = true;
+    x->b.agg = &x->env;
+    x->b.clause = "SELECT";
+    x->env.allow_agg = x->env.allow_over = true;
+    for (uint32_t i = 0; i < x->s->items.n; i++) {
+        const wr_ast_item *item = &x->s->items.at[i];
+        if (item->expr->kind == WR_AST_STAR) {
+            ok &= add_star(x, item->expr);
+            continue;
+        }
+        wr_expr *e = pl_bind_expr(&x->b, item->expr);
+        if (!e) {
+            ok = false;
+            continue;
+        }
+        wr_arr_apush(x->p->arena, &x->items, e);
+        wr_arr_apush(x->p->arena, &x->names, item_name(x, item, i));
+    }
+    x->n_visible = x->items.n;
+    x->b.clause = "HAVING";
+    x->env.allow_over = false;
+    if (x->s->having) ok &= (x->having = pl_bind_condition(&x->b, x->s->having)) != NULL;
+    x->b.clause = "QUALIFY";
+    x->env.allow_over = true;
+    return ok;
+}
+
+/* A name in QUALIFY or ORDER BY that is an alias of the list; -1 if not. Aliases win in ORDER BY. */
+static int find_alias(const sel *x, const wr_ast_expr *e) {
+    if (e->kind != WR_AST_COLUMN || e->name.n != 1) return -1;
+    for (uint32_t i = 0; i < x->n_visible; i++)
+        if (wr_str_eq(x->names.at[i], e->name.part[0].text)) return (int)i;
+    return -1;
+}
+
+/* QUALIFY may use the names of the list: they are put into scope behind the columns of FROM, as columns, then replaced by their expressions. */
+static bool bind_qualify(sel *x) {
+    if (!x->s->qualify) return true;
+    scope    with = {.n = x->sc.n};
+    for (uint32_t i = 0; i < x->sc.rels.n; i++) wr_arr_apush(x->p->arena, &with.rels, x->sc.rels.at[i]);
+    uint32_t first = 1u << 20; /* far behind placeholders */
+    wr_field *f = wr_new_n(x->p->arena, wr_field, x->n_visible);
+    bool     *hidden = wr_new_n(x->p->arena, bool, x->n_visible);
+    for (uint32_t i = 0; i < x->n_visible; i++) {
+        f[i] = (wr_field){x->names.at[i], x->items.at[i]->type};
+        hidden[i] = x->items.at[i]->kind == WR_E_COL && x->items.at[i]->col < x->env.base; /* plain columns are in scope already */
+    }
+    wr_arr_apush(x->p->arena, &with.rels, (srel){.alias = WR_STR(""), .first = first, .n = x->n_visible, .fields = f, .hidden = hidden});
+    scope *was = x->b.sc;
+    x->b.sc = &with;
+    wr_expr *e = pl_bind_condition(&x->b, x->s->qualify);
+    x->b.sc = was;
+    if (!e) return false;
+    uint32_t  n = first + x->n_visible;
+    wr_expr **subst = wr_new_n(x->p->arena, wr_expr *, n);
+    uint32_t  max = x->env.base + x->env.phs.n;
+    for (uint32_t i = 0; i < max; i++)
+        subst[i] = wr_expr_col(x->p->arena, i, i < x->env.base ? x->node->schema.fields[i].type : x->env.phs.at[i - x->env.base].type, e->at);
+    for (uint32_t i = 0; i < x->n_visible; i++) subst[first + i] = x->items.at[i];
+    x->qualify = wr_expr_substitute(x->p->arena, e, subst);
+    return true;
+}
+
+static bool bind_order(sel *x, sel_order *so) {
+    bool ok = true;
+    x->b.clause = "ORDER BY";
+    for (uint32_t i = 0; i < so->orders->n; i++) {
+        const wr_ast_order *o = &so->orders->at[i];
+        int                 at = find_alias(x, o->expr);
+        so->keys[i] = (wr_sort_key){.desc = o->desc, .nulls_last = o->nulls < 0 ? o->desc : o->nulls == 1};
+        if (at < 0 && o->expr->kind == WR_AST_LITERAL && o->expr->lit.kind == WR_LIT_INTEGER) {
+            uint32_t v = 0;
+            for (size_t k = 0; k < o->expr->lit.text.len && v < 100000; k++) v = v * 10 + (uint32_t)(o->expr->lit.text.ptr[k] - '0');
+            if (v < 1 || v > x->n_visible) {
+                pl_error(x->p, "42P10", o->at, "ORDER BY: there is no column %u", v);
+                ok = false;
+                continue;
+            }
+            at = (int)v - 1;
+        }
+        if (at < 0) {
+            wr_expr *e = pl_bind_expr(&x->b, o->expr);
+            if (!e) {
+                ok = false;
+                continue;
+            }
+            for (uint32_t k = 0; k < x->items.n && at < 0; k++)
+                if (wr_expr_equal(x->items.at[k], e)) at = (int)k;
+            if (at < 0 && x->s->distinct) {
+                pl_error(x->p, "42P10", o->at, "ORDER BY of a SELECT DISTINCT must be in its list");
+                ok = false;
+                continue;
+            }
+            if (at < 0) {
+                wr_arr_apush(x->p->arena, &x->items, e);
+                wr_arr_apush(x->p->arena, &x->names, pl_printf(x->p, "$order%u", i));
+                at = (int)x->items.n - 1;
+                so->n_hidden++;
+            }
+        }
+        so->keys[i].col = (uint32_t)at;
+    }
+    return ok;
+}
+
+/* ---- grouping ---- */
+
+/* The place of e in a list of expressions to compute below; added if new. */
+static uint32_t intern(pl *p, wr_exprs *list, wr_expr *e) {
+    for (uint32_t i = 0; i < list->n; i++)
+        if (wr_expr_equal(list->at[i], e) && list->at[i]->type.attr == e->type.attr) return i;
+    wr_arr_apush(p->arena, list, e);
+    return list->n - 1;
+}
+
+static wr_str expr_name(pl *p, const lnode *in, const wr_expr *e, const char *prefix, uint32_t i) {
+    return e->kind == WR_E_COL && e->col < in->schema.n ? in->schema.fields[e->col].name : pl_printf(p, "%s%u", prefix, i);
+}
+
+static bool is_time_column(const lnode *n, const wr_expr *e) { return e->kind == WR_E_COL && n->schema.fields[e->col].type.attr == WR_TIME_ROWTIME; }
+
+static int64_t select_ttl(sel *x) { /* STATE_TTL hint that names one of the tables of FROM, or none */
+    int64_t ttl = -1, us;
+    for (uint32_t h = 0; h < x->s->hints.n; h++) {
+        const wr_ast_hint *hint = &x->s->hints.at[h];
+        if (!wr_str_ieq(hint->name.text, WR_STR("STATE_TTL"))) {
+            wr_diags_add(x->p->diags, WR_SEV_WARNING, "01000", hint->name.at, "hint %.*s is not known and has no effect", WR_FMT(hint->name.text));
+            continue;
+        }
+        for (uint32_t a = 0; a < hint->args.n; a++) {
+            const wr_ast_hint_arg *arg = &hint->args.at[a];
+            bool                   found = false;
+            if (!arg->value.text.ptr || !wr_parse_duration(arg->value.text, &us)) {
+                pl_error(x->p, "22023", arg->key.at, "STATE_TTL('table or alias' = 'duration'): '%.*s' is not a duration", (int)arg->value.text.len,
+                         arg->value.text.ptr ? arg->value.text.ptr : "");
+                continue;
+            }
+            for (uint32_t r = 0; r < x->sc.rels.n; r++) found |= wr_str_eq(x->sc.rels.at[r].alias, arg->key.text);
+            if (found) ttl = us;
+            else pl_error(x->p, "42P01", arg->key.at, "STATE_TTL: '%.*s' is no table or alias of this SELECT", WR_FMT(arg->key.text));
+        }
+    }
+    return ttl;
+}
+
+static bool build_agg(sel *x) {
+    pl      *p = x->p;
+    wr_exprs below = {0};
+    uint32_t nk = x->n_group, na = x->env.aggs.n;
+    lnode   *a = pl_node(p, L_AGG, x->s->group_by.n ? x->s->group_by.at[0]->at : x->q->at, 1, NULL, NULL);
+    a->agg.n_keys = nk;
+    a->agg.keys = wr_new_n(p->arena, uint32_t, nk);
+    a->agg.n_aggs = na;
+    a->agg.aggs = wr_new_n(p->arena, wr_agg, na);
+    a->agg.ttl_us = select_ttl(x);
+    for (uint32_t i = 0; i < nk; i++) a->agg.keys[i] = intern(p, &below, x->group[i]);
+    for (uint32_t i = 0; i < na; i++) {
+        agg_call *c = &x->env.aggs.at[i];
+        a->agg.aggs[i] = c->agg;
+        a->agg.aggs[i].arg = c->arg ? (int32_t)intern(p, &below, c->arg) : -1;
+        a->agg.aggs[i].arg2 = c->arg2 ? (int32_t)intern(p, &below, c->arg2) : -1;
+        a->agg.aggs[i].filter = c->filter ? (int32_t)intern(p, &below, c->filter) : -1;
+    }
+    if (x->env.group_window) {
+        a->agg.has_window = a->agg.out_start = a->agg.out_end = a->agg.out_time = true;
+        a->agg.window = x->window;
+        a->agg.window.time_col = intern(p, &below, x->window_time);
+    }
+    if (!below.n) wr_arr_apush(p->arena, &below, pl_col(p, x->node, 0, a->at)); /* COUNT(*) alone: any column */
+    wr_str *names = wr_new_n(p->arena, wr_str, below.n);
+    for (uint32_t i = 0; i < below.n; i++) names[i] = expr_name(p, x->node, below.at[i], "$f", i);
+    lnode *calc = pl_calc(p, x->node, NULL, below.at, names, below.n, a->at);
+    a->in[0] = calc;
+    uint32_t  n = nk + na + (a->agg.has_window ? 3 : 0);
+    wr_field *f = wr_new_n(p->arena, wr_field, n);
+    for (uint32_t i = 0; i < nk; i++) {
+        f[i] = calc->schema.fields[a->agg.keys[i]];
+        f[i].type = x->group[i]->type;
+        if (!is_time_column(x->node, x->group[i])) f[i].type.attr = WR_TIME_NONE;
+    }
+    for (uint32_t i = 0; i < na; i++) f[nk + i] = (wr_field){pl_printf(p, "$agg%u", i), a->agg.aggs[i].type};
+    if (a->agg.has_window) {
+        wr_type bound = wr_type_not_null(wr_type_prec(WR_T_TIMESTAMP, 3));
+        f[nk + na] = (wr_field){WR_STR("window_start"), bound};
+        f[nk + na + 1] = (wr_field){WR_STR("window_end"), bound};
+        f[nk + na + 2] = (wr_field){WR_STR("window_time"), x->env.window_time_type};
+    }
+    a->schema = (wr_schema){n, f};
+    a->label = x->node->label;
+    x->node = a;
+    return true;
+}
+
+/* e over FROM columns and placeholders -> over the current node (see the file's head). */
+static wr_expr *regroup(sel *x, wr_expr *e, const lnode *from) {
+    pl *p = x->p;
+    if (x->is_agg)
+        for (uint32_t i = 0; i < x->n_group; i++)
+            if (wr_expr_equal(x->group[i], e)) return wr_expr_col(p->arena, i, x->node->schema.fields[i].type, e->at);
+    if (e->kind == WR_E_CONST) return e;
+    if (e->kind == WR_E_COL && e->col >= x->env.base) {
+        uint32_t i = e->col - x->env.base;
+        wr_assert(i < x->env.phs.n && x->ph_col[i] != UINT32_MAX);
+        return wr_expr_col(p->arena, x->ph_col[i], x->node->schema.fields[x->ph_col[i]].type, e->at);
+    }
+    if (e->kind == WR_E_COL && !x->is_agg) return wr_expr_col(p->arena, e->col, x->node->schema.fields[e->col].type, e->at);
+    if (e->kind == WR_E_COL) {
+        wr_str name = from->schema.fields[e->col].name;
+        pl_error(p, "42803", e->at, "column '%.*s' is neither in GROUP BY nor inside an aggregate", WR_FMT(name));
+        wr_diags_hint(p->diags, "add it to GROUP BY, or take MAX(%.*s), LAST_VALUE(%.*s) ...", WR_FMT(name), WR_FMT(name));
+        return NULL;
+    }
+    wr_expr *copy = wr_new(p->arena, wr_expr);
+    *copy = *e;
+    copy->args = wr_new_n(p->arena, wr_expr *, e->n_args);
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (!(copy->args[i] = regroup(x, e->args[i], from))) return NULL;
+    return copy;
+}
+
+/* ---- ranking ---- */
+
+static bool build_over(sel *x, uint32_t which, const lnode *from) {
+    pl        *p = x->p;
+    over_call *o = &x->env.overs.at[which];
+    lnode     *in = x->node;
+    wr_exprs   below = {0};
+    for (uint32_t i = 0; i < in->schema.n; i++) wr_arr_apush(p->arena, &below, pl_col(p, in, i, o->at));
+    lnode *r = pl_node(p, L_RANK, o->at, 1, NULL, NULL);
+    r->rank.rank = o->rank;
+    r->rank.n_keys = o->n_keys;
+    r->rank.keys = wr_new_n(p->arena, uint32_t, o->n_keys);
+    r->rank.n_order = o->n_order;
+    r->rank.order = o->sort;
+    r->rank.window_end = r->rank.time_col = -1;
+    r->rank.out_rank = true;
+    for (uint32_t i = 0; i < o->n_keys; i++) {
+        wr_expr *e = regroup(x, o->keys[i], from);
+        if (!e) return false;
+        r->rank.keys[i] = intern(p, &below, e);
+    }
+    for (uint32_t i = 0; i < o->n_order; i++) {
+        wr_expr *e = regroup(x, o->order[i], from);
+        if (!e) return false;
+        r->rank.order[i].col = intern(p, &below, e);
+    }
+    wr_str *names = wr_new_n(p->arena, wr_str, below.n);
+    for (uint32_t i = 0; i < below.n; i++) names[i] = expr_name(p, in, below.at[i], "$r", i);
+    lnode    *calc = below.n > in->schema.n ? pl_calc(p, in, NULL, below.at, names, below.n, o->at) : in;
+    wr_field *f = wr_new_n(p->arena, wr_field, below.n + 1);
+    for (uint32_t i = 0; i < below.n; i++) f[i] = calc->schema.fields[i];
+    f[below.n] = (wr_field){WR_STR("$rank"), wr_type_not_null(wr_type_of(WR_T_BIGINT))};
+    r->in[0] = calc;
+    r->schema = (wr_schema){below.n + 1, f};
+    r->label = in->label;
+    x->node = r;
+    for (uint32_t i = 0; i < x->env.phs.n; i++)
+        if (x->env.phs.at[i].kind == PH_OVER && x->env.phs.at[i].i == which) x->ph_col[i] = below.n;
+    return true;
+}
+
+static lnode *distinct(pl *p, lnode *in, wr_span at) {
+    lnode *a = pl_node(p, L_AGG, at, 1, in, NULL);
+    a->agg.n_keys = in->schema.n;
+    a->agg.keys = wr_new_n(p->arena, uint32_t, in->schema.n);
+    for (uint32_t i = 0; i < in->schema.n; i++) a->agg.keys[i] = i;
+    a->agg.is_distinct = true;
+    a->agg.ttl_us = -1;
+    a->schema = in->schema;
+    a->label = in->label;
+    return a;
+}
+
+static lnode *build(sel *x) {
+    pl          *p = x->p;
+    const lnode *from = x->node;
+    x->ph_col = wr_new_n(p->arena, uint32_t, x->env.phs.n + 1);
+    memset(x->ph_col, 0xff, sizeof *x->ph_col * (x->env.phs.n + 1));
+    if (x->is_agg) {
+        build_agg(x);
+        for (uint32_t i = 0; i < x->env.phs.n; i++) {
+            if (x->env.phs.at[i].kind == PH_AGG) x->ph_col[i] = x->n_group + x->env.phs.at[i].i;
+            if (x->env.phs.at[i].kind == PH_WINDOW) x->ph_col[i] = x->n_group + x->env.aggs.n + x->env.phs.at[i].i;
+        }
+    } else {
+        select_ttl(x); /* only to complain about bad hints */
+    }
+    if (x->having) {
+        wr_expr *h = regroup(x, x->having, from);
+        if (!h) return NULL;
+        x->node = pl_filter(p, x->node, h, h->at);
+    }
+    for (uint32_t i = 0; i < x->env.overs.n; i++)
+        if (!build_over(x, i, from)) return NULL;
+    if (x->qualify) {
+        wr_expr *e = regroup(x, x->qualify, from);
+        if (!e) return NULL;
+        x->node = pl_filter(p, x->node, e, e->at);
+    }
+    bool ok = true;
+    for (uint32_t i = 0; i < x->items.n; i++) ok &= (x->items.at[i] = regroup(x, x->items.at[i], from)) != NULL;
+    if (!ok) return NULL;
+    wr_str label = x->node->label;
+    lnode *n = pl_calc(p, x->node, NULL, x->items.at, x->names.at, x->items.n, x->q->at);
+    n->label = label;
+    return x->s->distinct ? distinct(p, n, x->q->at) : n;
+}
+
+lnode *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so) {
+    sel x = {.p = p, .s = &q->select, .q = q};
+    const wr_ast_hints *hints = p->hints;
+    p->hints = &q->select.hints;
+    bool ok = bind_from_where(&x, ctes);
+    p->hints = hints;
+    if (!x.node) return NULL;
+    x.env.base = x.node->schema.n;
+    x.env.select = x.s;
+    ok &= bind_group_by(&x);
+    if (x.env.group_window && !ok) return NULL; /* its properties could not be bound */
+    ok &= bind_items(&x);
+    if (ok) ok = bind_qualify(&x);
+    if (ok) ok = bind_order(&x, so);
+    if (!ok) return NULL;
+    x.is_agg = x.s->has_group_by || x.env.aggs.n > 0 || x.having != NULL;
+    return build(&x);
+}

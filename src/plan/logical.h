@@ -1,0 +1,227 @@
+/* plan/logical.h: the logical plan and what the passes of this folder share. Private to plan/.
+ *
+ * Idea       binding makes a tree of lnodes over bound expressions (a tree, not a graph: a view used twice is bound twice; physical.c
+ *            finds equal sub-trees again). Passes: push (predicates go down, rank bounds become Top-N), convert (window aggregation,
+ *            the five joins, deduplication; properties bottom-up), prune (needed columns, calcs merged), physical.
+ * Invariant  schema.fields[i].type.attr says whether column i is a time attribute; every expression of a node is over its input's schema
+ *            (joins: left ++ right). Passes copy, they never change a node that another pass may hold.
+ * Memory     the arena of the plan. One thread.                                                                     */
+#pragma once
+#include "plan/plan.h"
+
+typedef enum lkind {
+    L_SCAN, L_VALUES, L_CALC, L_TVF, L_AGG, L_JOIN, L_RANK, L_LIMIT, L_SORT, L_UNION,
+    L_WINDOW_AGG, L_INTERVAL_JOIN, L_TEMPORAL_JOIN, L_WINDOW_JOIN, L_TOP_N, L_DEDUP, L_TIME_SORT, /* made by convert */
+} lkind;
+
+typedef struct lwin { /* rows of one window: columns of its bounds, -1 = not in the row */
+    bool      on;
+    int32_t   start, end, time;
+    wr_window window;
+    bool      ltz;
+} lwin;
+
+typedef struct lprops {
+    bool      updating, has_key, bounded;
+    uint32_t  n_key;  /* has_key: these columns identify a row (none: at most one row) */
+    uint32_t *key;
+    lwin      win;
+    double    rate;   /* rows a second, 0 = not known */
+    double    row_bytes; /* 0 = from types */
+    bool      rate_declared;
+} lprops;
+
+typedef struct lscan_info lscan_info; /* one a table of a job: physical.c */
+typedef struct lnode lnode;
+struct lnode {
+    lkind     kind;
+    wr_span   at;
+    wr_str    label;  /* for messages: alias or table name, may be empty */
+    wr_schema schema;
+    uint32_t  n_in;   /* 0..2; UNION: any */
+    lnode   **in;
+    lprops    props;
+    union {
+        struct { const wr_table *table; uint32_t *cols; /* table column of each output */ } scan;
+        struct { uint32_t n_rows; wr_value *rows; } values;
+        struct { wr_expr *filter, **exprs; } calc; /* schema.n expressions */
+        struct { wr_window window; uint32_t n_part, *part; const char *name; } tvf;
+        struct {
+            uint32_t n_keys, *keys, n_aggs;
+            wr_agg  *aggs;
+            bool     is_distinct;
+            bool     has_window;               /* legacy GROUP BY TUMBLE(..); or converted */
+            wr_window window;
+            bool     out_start, out_end, out_time, windowed_input;
+            int32_t  in_start, in_end;
+            int64_t  ttl_us;                   /* -1 = not said */
+        } agg;                                 /* AGG, WINDOW_AGG */
+        struct {
+            wr_join_kind kind;
+            wr_expr *cond;                     /* over left ++ right, NULL = true */
+            bool     temporal, null_aware, is_subquery;
+            uint32_t as_of;                    /* temporal: time column of the left side */
+            int64_t  ttl_us[2];                /* -1 = not said */
+            wr_span  op_at;
+            /* after convert */
+            uint32_t n_keys, *left_keys, *right_keys;
+            bool    *null_safe;
+            wr_expr *residual;
+            uint32_t left_time, right_time;
+            int64_t  lower_us, upper_us;
+            uint32_t left_start, left_end, right_start, right_end;
+        } join;
+        struct {
+            wr_rank_kind rank;
+            uint32_t     n_keys, *keys, n_order;
+            wr_sort_key *order;
+            uint64_t     first, last;
+            bool         out_rank;
+            int32_t      window_end;
+            bool         keep_last;            /* DEDUP */
+            int32_t      time_col;
+            uint32_t     n_unique, *unique;
+        } rank;                                /* RANK, TOP_N, DEDUP, SORT, TIME_SORT (order only) */
+        struct { uint64_t offset, n; } limit;
+    };
+};
+
+/* ---- shared state of one wr_plan_script ---- */
+typedef struct pcte { const wr_ast_cte *ast; struct pcte *next; /* visible before it */ bool busy; } pcte;
+typedef struct pl {
+    wr_plan_ctx *ctx;
+    wr_arena    *arena;
+    wr_diags    *diags;
+    wr_expr_ctx  ec;
+    const wr_tz *tz;
+    WR_ARR(wr_str) broken;  /* objects whose CREATE failed: nothing more is said about them */
+    uint32_t     view_depth;
+    int64_t      ttl_us;    /* table.exec.state.ttl */
+    bool         accept_unbounded;
+    WR_ARR(struct tinfo *) infos;
+    const wr_ast_hints *hints; /* of the SELECT being bound: STATE_TTL */
+} pl;
+
+/* ---- names in scope ---- */
+typedef struct srel { wr_str alias; uint32_t first, n; const wr_field *fields; bool *hidden; /* by USING, may be NULL */ } srel;
+typedef struct scope {
+    WR_ARR(srel) rels;
+    uint32_t      n;             /* columns */
+    struct scope *outer;         /* enclosing query, for correlation */
+    uint32_t      outer_base;    /* column c of outer is outer_base + c */
+    bool          used_outer;
+} scope;
+
+typedef enum ph_kind { PH_AGG, PH_OVER, PH_WINDOW } ph_kind;
+typedef struct ph { ph_kind kind; uint32_t i; wr_type type; } ph;
+typedef struct agg_call { wr_agg agg; wr_expr *arg, *arg2, *filter; } agg_call;
+typedef struct over_call { wr_rank_kind rank; wr_expr **keys; uint32_t n_keys; wr_expr **order; wr_sort_key *sort; uint32_t n_order; wr_span at; } over_call;
+typedef struct agg_env { /* aggregates and OVER calls met while binding a SELECT: placeholder columns base, base + 1, ... */
+    uint32_t base;
+    bool     in_agg, allow_agg, allow_over;
+    WR_ARR(ph) phs;
+    WR_ARR(agg_call) aggs;
+    WR_ARR(over_call) overs;
+    const wr_ast_expr *group_window; /* legacy TUMBLE(..) of GROUP BY */
+    wr_type  window_time_type;
+    const wr_ast_select *select;     /* for named windows */
+} agg_env;
+
+typedef struct bind {
+    pl      *p;
+    scope   *sc;
+    agg_env *agg;        /* NULL: neither aggregates nor OVER here */
+    const char *clause;  /* "WHERE", for messages */
+    pcte    *ctes;
+    bool     quiet_time; /* keep time attributes of bare columns */
+} bind;
+
+/* bind_expr.c */
+wr_expr *pl_bind_expr(bind *b, const wr_ast_expr *ast);
+wr_expr *pl_bind_condition(bind *b, const wr_ast_expr *ast); /* BOOLEAN or a diagnostic */
+wr_expr *pl_call(pl *p, const char *name, wr_span at, uint32_t n, ...);
+bool     pl_interval_const(pl *p, const wr_expr *e, int64_t *us);
+int      pl_resolve_column(bind *b, const wr_ast_name *name, uint32_t *used_parts, wr_type *type, bool complain);
+bool     pl_is_agg_call(const wr_ast_expr *e);
+bool     pl_const_interval(bind *b, const wr_ast_expr *ast, const char *what, int64_t *us); /* an INTERVAL literal, > 0 unless offset */
+/* bind_query.c */
+lnode   *pl_bind_query(pl *p, const wr_ast_query *q, pcte *ctes, bool top);
+lnode   *pl_bind_ref(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc);
+lnode   *pl_bind_subquery_conjunct(bind *b, lnode *in, const wr_ast_expr *e, bool negated);
+bool     pl_is_subquery_conjunct(const wr_ast_expr *e, bool *negated, const wr_ast_expr **inner);
+/* bind_select.c */
+typedef struct sel_order { const wr_ast_orders *orders; uint32_t n_hidden; wr_sort_key *keys; } sel_order;
+lnode   *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *order);
+/* tvf.c */
+lnode   *pl_bind_tvf(pl *p, const wr_ast_ref *ref, pcte *ctes);
+bool     pl_group_window(bind *b, const wr_ast_expr *call, wr_window *out, wr_type *time_type, wr_expr **time);
+
+/* logical.c */
+lnode   *pl_node(pl *p, lkind kind, wr_span at, uint32_t n_in, lnode *a, lnode *b);
+lnode   *pl_calc(pl *p, lnode *in, wr_expr *filter, wr_expr **exprs, const wr_str *names, uint32_t n, wr_span at);
+lnode   *pl_filter(pl *p, lnode *in, wr_expr *filter, wr_span at); /* identity projection */
+lnode   *pl_join(pl *p, lnode *left, lnode *right, wr_join_kind kind, wr_expr *cond, wr_span at);
+wr_expr *pl_col(pl *p, const lnode *in, uint32_t col, wr_span at);
+wr_expr **pl_identity(pl *p, const lnode *in);
+wr_str  *pl_names(pl *p, const lnode *in);
+bool     pl_is_identity(const lnode *calc);
+const lnode *pl_trace(const lnode *n, uint32_t *col); /* down through calcs while the column is a bare reference */
+bool     pl_uses(const wr_expr *e, uint32_t from, uint32_t to); /* any column in [from, to) */
+wr_expr *pl_shift(pl *p, const wr_expr *e, uint32_t n_old, int32_t by);
+wr_str   pl_label(const lnode *n);
+wr_expr *pl_and(pl *p, wr_expr *a, wr_expr *b);
+void     pl_push_conjuncts(pl *p, wr_expr *e, wr_expr ***list, uint32_t *n);
+uint32_t pl_max_col(const wr_expr *e); /* highest column + 1 */
+wr_schema pl_concat(pl *p, const lnode *l, const lnode *r);
+double   pl_row_bytes(const wr_schema *s);
+wr_expr *pl_remap_list(pl *p, const wr_expr *e, const uint32_t *map, uint32_t n);
+
+typedef WR_ARR(wr_expr *) wr_exprs;
+/* rewrite.c, patterns.c, prune.c */
+lnode   *pl_push(pl *p, lnode *n, wr_exprs preds);
+lnode   *pl_convert(pl *p, lnode *n);            /* NULL after a diagnostic */
+lnode   *pl_prune(pl *p, lnode *n, const bool *need, uint32_t *map);
+lnode   *pl_optimize(pl *p, lnode *n);
+/* tables.c: what binding knows of a table's own expressions */
+typedef struct tinfo {
+    const wr_table *table;
+    wr_schema  decoded;          /* physical, then metadata */
+    uint32_t   n_physical;
+    wr_str    *metadata_keys;
+    wr_expr  **exprs;            /* per table column, over decoded */
+    wr_schema  schema;           /* of the table, with time attributes */
+    wr_expr   *watermark;
+    const wr_connector_ref *connector;
+    int        changes;
+    bool       bounded, bad;
+    double     rate, row_bytes;
+    bool       rate_declared;
+} tinfo;
+tinfo *pl_table_info(pl *p, const wr_table *table);
+wr_str pl_table_option(const wr_table *t, const char *key);
+
+/* ddl.c */
+void     pl_create_table(pl *p, const wr_ast_stmt *s);
+void     pl_create_view(pl *p, const wr_ast_stmt *s);
+bool     pl_object_name(pl *p, const wr_ast_name *name, wr_str *out); /* last part; refuses other catalogs */
+bool     pl_is_broken(const pl *p, wr_str name);
+void     pl_mark_broken(pl *p, wr_str name);
+const wr_table *pl_find_table(pl *p, const wr_ast_name *name, const char *what); /* diagnostic with the nearest name */
+/* show.c */
+bool     pl_show(pl *p, const wr_ast_stmt *s, wr_sbuf *out);
+bool     pl_describe(pl *p, const wr_ast_stmt *s, wr_sbuf *out);
+
+/* physical.c */
+typedef struct lsink { const wr_table *table; bool is_result; lnode *root; wr_schema write_schema; wr_span at; } lsink;
+typedef WR_ARR(lsink) lsinks;
+wr_job_plan *pl_physical(pl *p, lsinks *sinks);
+/* infer.c */
+void     pl_infer(pl *p, wr_job_plan *job);
+/* bill.c */
+void     pl_bill(pl *p, wr_job_plan *job);
+double   pl_bill_bytes(const wr_pnode *n, double after_us); /* bytes after so long at the assumed rate */
+
+/* Says that `what` is not there yet, by name, with what works instead (may be NULL). Returns NULL. */
+void    *pl_unsupported(pl *p, wr_span at, const char *instead, const char *fmt, ...) WR_PRINTF(4, 5);
+void    *pl_error(pl *p, const char *code, wr_span at, const char *fmt, ...) WR_PRINTF(4, 5);
+wr_str   pl_printf(pl *p, const char *fmt, ...) WR_PRINTF(2, 3);
