@@ -1,0 +1,172 @@
+/* op/normalize.c: an upsert stream (+I/+U/-D by key, -D may carry only the key) becomes a full changelog; with `materialize` the rows of a retract
+ * changelog that share a key become an upsert stream by that key (Flink's SinkUpsertMaterializer).
+ *
+ * Idea       per key the rows present, oldest first; the last is the visible one. Every input row (a -U with its +U: together) changes the list, and
+ *            what comes out is the change of the visible row: +I, -D, or [-U] +U; nothing when it stays equal (NO_CHANGE).
+ *            Plain mode keeps one row a key: an addition replaces it, a deletion clears it. Materialize keeps all, removes the first equal one.
+ * Ledger     a deletion of what is not there: RETRACT_UNKNOWN, nothing emitted.
+ * State      per key 48 bytes + the map's entry, per row its encoding + 24 bytes; bounded by the keys alive.
+ * Thread     the worker that owns the key group.                                                                          */
+#include "op/join_common.h"
+
+typedef struct keyed { wr_join_buf buf; } keyed; /* n_armed marks a key for removal after the batch */
+typedef struct normalize {
+    wr_join_base  base;   /* side 0 only */
+    wr_kmap      *map;
+    bool          emit_before, materialize;
+    wr_join_out   o;
+    wr_join_probe probe;
+} normalize;
+
+enum { IMAGE_VERSION = 1 };
+
+static void count(normalize *z, wr_reason reason) { z->base.op.ctx->ledger->dropped[reason]++; }
+static wr_join_row *visible(keyed *k) { return k->buf.n ? wr_join_buf_ents(&k->buf)[k->buf.n - 1].row : NULL; }
+
+static wr_join_row *take_out(normalize *z, keyed *k, uint32_t at) {
+    wr_join_ent *ents = wr_join_buf_ents(&k->buf);
+    wr_join_row *row = ents[at].row;
+    memmove(ents + 1, ents, at * sizeof *ents);
+    wr_join_buf_pop(z->base.heap, &k->buf, 1);
+    z->base.n_rows--;
+    return row;
+}
+
+/* The row that a deletion removes, or NULL. */
+static wr_join_row *remove_row(normalize *z, keyed *k, const wr_batch *batch, uint32_t row) {
+    if (!k->buf.n) return NULL;
+    if (!z->materialize) return take_out(z, k, 0);
+    wr_sbuf_clear(&z->base.scratch);
+    wr_rowcodec_put(z->base.side[0].codec, batch, NULL, row, &z->base.scratch);
+    wr_join_ent *ents = wr_join_buf_ents(&k->buf);
+    for (uint32_t i = 0; i < k->buf.n; i++)
+        if (wr_str_eq(wr_join_row_bytes(ents[i].row), wr_sbuf_str(&z->base.scratch))) return take_out(z, k, i);
+    return NULL;
+}
+
+static void add_row(normalize *z, keyed *k, const wr_batch *batch, uint32_t row) {
+    wr_join_row *r = wr_join_store(&z->base, 0, batch, row);
+    r->wm_us = WR_TIME_MIN;
+    wr_join_buf_add(z->base.heap, &k->buf, 0, r);
+    z->base.n_rows++;
+}
+
+/* Emits the difference between two visible rows. A -U and its +U go into one batch. */
+static wr_status emit_change(normalize *z, const wr_join_row *before, const wr_join_row *after, int64_t late_us, wr_out *out, wr_err *err) {
+    wr_join_out *o = &z->o;
+    bool same = before && after && wr_str_eq(wr_join_row_bytes(before), wr_join_row_bytes(after));
+    if (same || (!before && !after)) {
+        count(z, WR_REASON_NO_CHANGE);
+        return WR_OK;
+    }
+    bool two = before && after && z->emit_before;
+    if (wr_join_out_full(o) || (two && o->n && o->n + 2 > o->cap)) WR_TRY(wr_join_out_emit(o, out, err));
+    if (two) {
+        wr_join_out_stored(o, before, NULL, WR_KIND_UPDATE_BEFORE, late_us);
+        if (wr_join_out_full(o)) WR_TRY(wr_join_out_emit(o, out, err)); /* batches of one row */
+    }
+    if (!after) wr_join_out_stored(o, before, NULL, WR_KIND_DELETE, late_us);
+    else wr_join_out_stored(o, after, NULL, before ? WR_KIND_UPDATE_AFTER : WR_KIND_INSERT, late_us);
+    return WR_OK;
+}
+
+/* One input row, or a -U (row) and its +U (paired). */
+static wr_status apply(normalize *z, keyed *k, const wr_batch *batch, uint32_t row, int64_t paired, wr_out *out, wr_err *err) {
+    wr_join_row *before = visible(k), *gone = NULL;
+    bool         adds = wr_kind_adds(wr_batch_kind(batch, row));
+    uint32_t     last = paired >= 0 ? (uint32_t)paired : row;
+    if (!adds || !z->materialize) gone = remove_row(z, k, batch, row);
+    if (!adds && !gone) {
+        if (paired < 0 || z->materialize) count(z, WR_REASON_RETRACT_UNKNOWN);
+        if (paired < 0) return WR_OK;
+    }
+    if (adds || paired >= 0) add_row(z, k, batch, last);
+    wr_status s = emit_change(z, before, visible(k), batch->row_wm_us ? batch->row_wm_us[last] : WR_TIME_MIN, out, err);
+    if (gone) wr_join_out_drop(&z->o, gone);
+    return s;
+}
+
+static wr_status on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *out, wr_err *err) {
+    normalize     *z = (normalize *)op;
+    wr_join_probe *p = &z->probe;
+    wr_status      s = WR_OK;
+    (void)input;
+    wr_join_out_begin(&z->o, -1, NULL);
+    wr_join_probe_split(p, &z->base, 0, batch, false, true);
+    wr_kmap_find(z->map, &p->view, z->base.side[0].keys, p->hash, true, p->slot, p->created);
+    for (uint32_t i = 0; i < p->n && s == WR_OK; i++) {
+        keyed  *k = wr_kmap_value(z->map, p->slot[i]);
+        int64_t paired = -1;
+        if (wr_batch_kind(batch, p->sel[i]) == WR_KIND_UPDATE_BEFORE && i + 1 < p->n && p->slot[i + 1] == p->slot[i] &&
+            wr_batch_kind(batch, p->sel[i + 1]) == WR_KIND_UPDATE_AFTER)
+            paired = p->sel[i + 1];
+        s = apply(z, k, batch, p->sel[i], paired, out, err);
+        if (paired >= 0) p->slot[++i] = WR_SLOT_NONE;
+    }
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        keyed *k = p->slot[i] == WR_SLOT_NONE ? NULL : wr_kmap_value(z->map, p->slot[i]);
+        if (!k || k->buf.n || k->buf.n_armed) continue;
+        k->buf.n_armed = 1;
+        p->slot[n++] = p->slot[i];
+    }
+    if (s == WR_OK) s = wr_join_out_emit(&z->o, out, err);
+    for (uint32_t i = 0; i < n; i++) wr_kmap_remove(z->map, p->slot[i]);
+    wr_join_out_reset(&z->o);
+    return s;
+}
+
+static void value_free(void *self, void *value) { wr_join_buf_clear(((normalize *)self)->base.heap, &((keyed *)value)->buf); }
+static void value_save(void *self, const void *value, wr_sbuf *out) {
+    (void)self;
+    keyed k = *(const keyed *)value;
+    wr_join_buf_save(&k.buf, out);
+}
+static bool value_load(void *self, void *value, wr_reader *in) {
+    normalize *z = self;
+    keyed     *k = value;
+    return wr_join_buf_load(&z->base, 0, &k->buf, in);
+}
+static void save(wr_op *op, wr_sbuf *out) {
+    wr_put_u32(out, IMAGE_VERSION);
+    wr_kmap_save(((normalize *)op)->map, out);
+}
+static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
+    normalize *z = (normalize *)op;
+    if (wr_get_u32(in) != IMAGE_VERSION) return wr_fail(err, WR_CORRUPT, "WR310", "state of a normalization has an unknown version");
+    WR_TRY(wr_kmap_load(z->map, in, op->ctx->n_key_groups, from, to, err));
+    z->base.n_rows = 0;
+    for (uint32_t slot = wr_kmap_next(z->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(z->map, slot))
+        z->base.n_rows += ((keyed *)wr_kmap_value(z->map, slot))->buf.n;
+    return WR_OK;
+}
+static void usage(const wr_op *op, wr_op_usage *out) {
+    const normalize *z = (const normalize *)op;
+    *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(z->map) + wr_join_heap_bytes(z->base.heap), .keys = wr_kmap_count(z->map),
+                         .rows = z->base.n_rows, .oldest_us = WR_TIME_MAX};
+}
+static void close_op(wr_op *op) {
+    normalize *z = (normalize *)op;
+    wr_join_out_free(&z->o);
+    wr_kmap_free(z->map);
+    wr_join_base_free(&z->base);
+    wr_free(z);
+}
+
+static const wr_op_vt normalize_vt = {"normalize", on_batch, wr_op_no_watermark, wr_op_same_watermark, save, load, usage, close_op};
+
+wr_op *wr_normalize_new(const wr_normalize_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
+    normalize *z = wr_calloc(1, sizeof *z);
+    z->base.op.vt = &normalize_vt;
+    const wr_schema none = {0};
+    const wr_join_keys keys = {.n = opts->n_keys, .left = opts->keys, .right = opts->keys};
+    wr_join_base_init(&z->base, WR_JOIN_SEMI, &keys, NULL, input, &none, ctx); /* a join with nothing: only side 0 is output */
+    z->emit_before = opts->emit_before;
+    z->materialize = opts->materialize;
+    wr_type *key_types = wr_new_n(z->base.arena, wr_type, opts->n_keys + 1);
+    for (uint32_t i = 0; i < opts->n_keys; i++) key_types[i] = z->base.side[0].types[opts->keys[i]];
+    z->map = wr_kmap_new(&(wr_kmap_opts){.name = "normalize", .key_types = key_types, .n_key_types = opts->n_keys, .value_bytes = sizeof(keyed),
+                                         .acct = ctx->acct, .self = z, .value_free = value_free, .value_save = value_save, .value_load = value_load});
+    wr_join_out_init(&z->o, &z->base);
+    return &z->base.op;
+}
