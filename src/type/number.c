@@ -1,9 +1,10 @@
 /* type/number.c: see number.h.
  *
- * Idea       a decimal of at most 15 digits survives the way through a double, so "%.15g" without its trailing zeros is the shortest
- *            text whenever it reads back; else 16 digits, else 17 (6, 7, 8, 9 for float). Subnormals have fewer safe digits: there all
- *            lengths are tried. At a power of two the interval that reads back is lopsided, so the neighbours of the last digit are
- *            tried too before a digit is added. Reading: Clinger's exact fast path, else strtod.                        */
+ * Idea       numbers such as 12.34 are found by scaling with a power of ten. Else: a decimal of at most 15 digits survives the way
+ *            through a double, so "%.15g" without its trailing zeros is the shortest text whenever it reads back; else 16
+ *            digits, else 17 (6, 7, 8, 9 for float). Subnormals have fewer safe digits: there all lengths are tried. At a power
+ *            of two the interval that reads back is lopsided, so the neighbours of the last digit are tried too before a
+ *            digit is added. Reading: Clinger's exact fast path, else strtod.                                          */
 #include "type/number.h"
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +17,11 @@ typedef struct digits { /* 0.d1d2d3... * 10^exp */
 } digits;
 
 static bool reads_back(const digits *d, double x, bool is_float) {
-    char text[48];
-    snprintf(text, sizeof text, "0.%.*se%d", d->n, d->text, d->exp);
+    char text[48] = "0.", *p = text + 2;
+    memcpy(p, d->text, (size_t)d->n);
+    p += d->n;
+    *p++ = 'e';
+    wr_text_i64(d->exp, p);
     return is_float ? (double)strtof(text, NULL) == x : strtod(text, NULL) == x;
 }
 
@@ -38,17 +42,45 @@ static bool step_last(digits *d, int by) { /* false on a carry out of the last d
     return true;
 }
 
+static void drop_zeros(digits *d) {
+    while (d->n > 1 && d->text[d->n - 1] == '0') d->n--;
+}
+
+/* 12.34 and its like: the least k for which x = m / 10^k exactly as rounded, m below 10^15 (10^6 for float). */
+static bool few_digits(double x, bool is_float, digits *d) {
+    static const double pow10[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+    if (x >= (is_float ? 1e6 : 1e15) || x < 1e-3) return false;
+    for (int k = 0; k < (int)WR_COUNT_OF(pow10); k++) {
+        double scaled = x * pow10[k];
+        if (scaled >= (is_float ? 1e6 : 1e15)) return false;
+        int64_t m = (int64_t)(scaled + 0.5);
+        double back = is_float ? (double)((float)m / (float)pow10[k]) : (double)m / pow10[k]; /* exact operands, one rounding */
+        if (back != x) continue;
+        char text[32];
+        d->n = (int)wr_text_i64(m, text);
+        memcpy(d->text, text, (size_t)d->n);
+        d->exp = d->n - k;
+        drop_zeros(d);
+        return true;
+    }
+    return false;
+}
+
 static void shortest(double x, bool is_float, digits *d) {
+    if (few_digits(x, is_float, d)) return;
     int  safe = is_float ? 6 : 15, most = is_float ? 9 : 17;
     bool subnormal = x < (is_float ? 1.1754943508222875e-38 : 2.2250738585072014e-308);
+    int  exp2;
+    bool lopsided = frexp(x, &exp2) == 0.5; /* a power of two */
     for (int n = subnormal ? 2 : safe; n <= most; n++) {
         digits_of(x, n, d);
         if (reads_back(d, x, is_float)) break;
+        if (!lopsided) continue;
         digits up = *d, down = *d;
         if (step_last(&up, 1) && reads_back(&up, x, is_float)) { *d = up; break; }
         if (step_last(&down, -1) && reads_back(&down, x, is_float)) { *d = down; break; }
     }
-    while (d->n > 1 && d->text[d->n - 1] == '0') d->n--;
+    drop_zeros(d);
 }
 
 static size_t text_java(double x, bool is_float, char out[32]) {
