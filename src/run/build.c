@@ -24,31 +24,55 @@ static bool is_single(const wr_job *job, const wr_pnode *p) {
     return p->single && !is_source(p);
 }
 
+static bool is_chained(const wr_job *job, const wr_pnode *p);
+
+static bool from_sources_only(const wr_job *job, const wr_pnode *p) {
+    if (is_source(p)) return true;
+    if (!is_chained(job, p)) return false;
+    uint32_t         n;
+    const wr_pinput *in = inputs_of(p, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (!from_sources_only(job, in[i].node)) return false;
+    return true;
+}
+
 static bool is_chained(const wr_job *job, const wr_pnode *p) {
-    if (p->kind == WR_P_UNION) return true;
+    if (p->kind == WR_P_UNION) { /* of sources only: their barriers pass together; else it must align them, so it is a task */
+        for (uint32_t i = 0; i < p->n_union; i++)
+            if (p->union_inputs[i].exchange != WR_X_FORWARD || !from_sources_only(job, p->union_inputs[i].node)) return false;
+        return true;
+    }
     bool keeps_nothing = p->kind == WR_P_CALC || p->kind == WR_P_WINDOW_TVF || (p->kind == WR_P_SINK && !is_single(job, p));
     return keeps_nothing && !p->single && p->n_inputs == 1 && p->inputs[0].exchange == WR_X_FORWARD;
 }
 
 static void place_nodes(wr_job *job) {
+    uint64_t all = job->n_workers == 64 ? UINT64_MAX : (UINT64_C(1) << job->n_workers) - 1;
     for (uint32_t i = 0; i < job->n_nodes; i++) {
         const wr_pnode *p = job->plan->nodes.at[i];
         job->where[i] = -1;
+        job->lives[i] = all;
         uint32_t         n;
         const wr_pinput *in = inputs_of(p, &n);
         if (is_source(p)) continue;
-        bool forward = true;
-        int  of_inputs = n ? job->where[in[0].node->index] : -1;
+        bool     forward = true;
+        uint64_t of_inputs = 0;
         for (uint32_t k = 0; k < n; k++) {
             forward = forward && in[k].exchange == WR_X_FORWARD;
-            if (job->where[in[k].node->index] != of_inputs) of_inputs = -1;
+            of_inputs |= job->lives[in[k].node->index];
         }
-        if (is_single(job, p)) job->where[i] = forward && of_inputs >= 0 ? of_inputs : (int)(i % job->n_workers);
-        else if (forward) job->where[i] = of_inputs;
+        if (is_single(job, p)) {
+            int home = forward && n == 1 ? job->where[in[0].node->index] : -1;
+            job->where[i] = home >= 0 ? home : (int)(i % job->n_workers);
+            job->lives[i] = UINT64_C(1) << job->where[i];
+        } else if (forward) {
+            job->lives[i] = of_inputs;
+            if (n == 1) job->where[i] = job->where[in[0].node->index];
+        }
     }
 }
 
-static bool lives_on(const wr_job *job, const wr_pnode *p, uint32_t w) { return job->where[p->index] < 0 || job->where[p->index] == (int)w; }
+static bool lives_on(const wr_job *job, const wr_pnode *p, uint32_t w) { return job->lives[p->index] >> w & 1; }
 
 /* Do rows of stateful operators come out of p on worker w? */
 static bool derived_on(const wr_job *job, const wr_pnode *p, uint32_t w) {
@@ -216,7 +240,9 @@ static void make_tasks(wr_job *job, worker *w) {
         if (is_source(p) || is_chained(job, p) || !lives_on(job, p, w->index)) continue;
         task *t = &w->tasks[w->n_tasks++];
         *t = (task){.head = &w->nodes[i], .wm = WR_TIME_MIN};
-        t->ports = wr_new_n(job->arena, port, p->n_inputs);
+        uint32_t n_in;
+        inputs_of(p, &n_in);
+        t->ports = wr_new_n(job->arena, port, n_in);
         for (uint32_t k = 0; k < job->n_edges; k++)
             if (job->edges[k].to == p) make_port(job, w, &t->ports[job->edges[k].port], &job->edges[k]), t->n_ports++;
         atomic_fetch_add(&job->tasks_left, 1);
@@ -277,6 +303,7 @@ static void count_graph(wr_job *job) {
 wr_status job_build(wr_job *job, wr_err *err) {
     count_graph(job);
     job->where = wr_new_n(job->arena, int, job->n_nodes + 1);
+    job->lives = wr_new_n(job->arena, uint64_t, job->n_nodes + 1);
     job->accts = wr_new_n(job->arena, wr_account, job->n_nodes + 1);
     job->staged = wr_new_n(job->arena, wr_sbuf, job->n_nodes + 1);
     job->reports = wr_new_n(job->arena, node_report, job->n_nodes * job->n_workers + 1);

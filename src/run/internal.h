@@ -66,6 +66,7 @@ struct node {                              /* one plan node on one worker */
     int64_t         out_wm;
     bool            out_idle;
     uint64_t        steps, blocked_steps;
+    uint64_t        barrier_seen;          /* chained: the epoch that was passed on last (a union has several producers) */
     uint64_t        turn_seq;              /* while a source turn is being emitted */
     uint32_t        turn_source;
 };
@@ -193,7 +194,8 @@ struct wr_job {
     wr_mutex          *snap_lock;
     wr_checkpoint_writer snap;
     wr_sbuf           *staged;             /* by plan index: sinks' staged bytes of the epoch */
-    int               *where;              /* by plan index: -1 every worker, else the one */
+    int               *where;              /* by plan index: the one worker of a single node, else -1 */
+    uint64_t          *lives;              /* by plan index: bitmap of the workers that it runs on */
     uint64_t           restored_epoch, epochs_done;
     int64_t            last_duration_us;
     uint64_t           last_bytes;

@@ -222,7 +222,10 @@ void node_barrier(node *n, uint64_t epoch) {
     for (uint32_t i = 0; i < n->n_targets; i++) {
         target *t = &n->targets[i];
         if (t->chained) {
-            node_barrier(t->chained, epoch);
+            if (t->chained->barrier_seen != epoch) {
+                t->chained->barrier_seen = epoch;
+                node_barrier(t->chained, epoch);
+            }
             continue;
         }
         for (uint32_t to = 0; to < n->w->job->n_workers; to++)

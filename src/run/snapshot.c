@@ -274,7 +274,8 @@ static wr_status load_operator(wr_job *job, const wr_section *s, wr_err *err) {
 static void load_ledger(wr_job *job, const wr_section *s) {
     const wr_pnode *p = node_by_id(job, s->owner);
     if (!p) return;
-    uint32_t  k = job->where[p->index] >= 0 ? (uint32_t)job->where[p->index] : s->instance % job->n_workers;
+    uint32_t  k = s->instance % job->n_workers;
+    if (!(job->lives[p->index] >> k & 1)) k = (uint32_t)__builtin_ctzll(job->lives[p->index]);
     wr_reader in = {.at = (const uint8_t *)s->content.ptr, .end = (const uint8_t *)s->content.ptr + s->content.len};
     wr_ledger l;
     ledger_load(&l, &in);

@@ -49,8 +49,8 @@ static wr_status finish_watermark(task *t, wr_err *err) {
     wr_status status = WR_OK;
     t->wm_pending = false;
     t->wm = t->wm_target;
-    if (n->op) {
-        int64_t out = t->wm == WR_TIME_MAX ? WR_TIME_MAX : n->op->vt->output_watermark(n->op, t->wm);
+    if (!n->sink) { /* a union passes it on as it is */
+        int64_t out = t->wm == WR_TIME_MAX || !n->op ? t->wm : n->op->vt->output_watermark(n->op, t->wm);
         node_forward_watermark(n, WR_MAX(out, n->out_wm), false, err, &status);
     }
     if (t->wm == WR_TIME_MAX && !t->finished) {
