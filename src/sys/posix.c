@@ -2,7 +2,6 @@
  *
  * Idea       every call maps to one or two system calls; errno becomes a wr_err with the path and what can be done about it.
  * Thread     no state of its own. Threads it starts block all signals, so that they go to the main thread.            */
-#define _GNU_SOURCE 1 /* thread names, CPU sets */
 #include "sys/world.h"
 #include <dirent.h>
 #include <errno.h>
@@ -308,14 +307,17 @@ int wr_cpu_count(void) {
     return n > 0 ? (int)n : 1;
 }
 
+/* The field-th blank-separated number of the first line of a file. */
 static bool read_number(const char *path, int field, uint64_t *out) {
     FILE *f = fopen(path, "re");
     if (!f) return false;
-    char               line[256];
-    unsigned long long value[2] = {0};
-    bool               ok = fgets(line, sizeof line, f) && sscanf(line, "%llu %llu", &value[0], &value[1]) > field;
+    char line[256], *at = line, *stop;
+    bool ok = fgets(line, sizeof line, f) != NULL;
     fclose(f);
-    *out = value[field];
+    for (int i = 0; ok && i <= field; i++, at = stop) {
+        *out = strtoull(at, &stop, 10);
+        ok = stop != at;
+    }
     return ok;
 }
 

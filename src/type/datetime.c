@@ -167,7 +167,7 @@ static char *put2(char *p, int32_t x) { return *p++ = (char)('0' + x / 10), *p++
 
 static char *put_date(char *p, int32_t year, int32_t month, int32_t day) {
     if (year >= 0 && year <= 9999) p = put2(put2(p, year / 100), year % 100);
-    else p += sprintf(p, "%d", year);
+    else p += snprintf(p, 12, "%d", year);
     *p++ = '-';
     p = put2(p, month);
     *p++ = '-';

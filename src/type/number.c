@@ -32,7 +32,7 @@ static void digits_of(double x, int n, digits *d) { /* the n digits nearest to x
     char *p = text;
     for (; *p && *p != 'e'; p++)
         if (*p != '.') d->text[d->n++] = *p;
-    d->exp = atoi(p + 1) + 1;
+    d->exp = (int)strtol(p + 1, NULL, 10) + 1;
 }
 
 static bool step_last(digits *d, int by) { /* false on a carry out of the last digit: that would be a shorter number */
