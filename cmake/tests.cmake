@@ -4,3 +4,7 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/src/api/session.c)
   add_executable(golden ${golden_sources})
   target_link_libraries(golden PRIVATE weir_api)
 endif()
+
+# The floor that bench/run compares with.
+add_executable(decode_floor EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/floor.cpp)
+target_link_libraries(decode_floor PRIVATE simdjson)
