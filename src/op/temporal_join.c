@@ -6,6 +6,7 @@
  * Late rows  a left row with row_wm_us = w is joined once the watermark has reached w (s = max(time, w)), and matches the version valid at its
  *            time only if that version is still the current one at w: older ones may be gone. A late version with row_wm_us = v is
  *            visible to left rows with s > v only. Both rules depend on the rows alone, so the answer does not depend on timing.
+ *            (One exception: a late version of a key whose deletion has been compacted away brings the key back, as we keep no deletions.)
  * -U         the -U of a changelog may carry the old row with the old time (Top-1 views) or the time of the change (CDC). Directly before its
  *            +U it is skipped; at the end of a batch it hides the version until the key's next row says what it was.
  * Ledger     right rows: matched, unmatched (replaced, compacted, deletions), NO_CHANGE (skipped -U), NULL_KEY.
