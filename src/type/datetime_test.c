@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include "type/datetime.h"
+#include "base/hash.h"
 #include "sys/world.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -289,11 +290,66 @@ static void fixed_and_unknown_zones(void **state) {
     assert_true(wr_tz_to_local(tz, INT64_MAX) > 0 && wr_tz_to_local(tz, INT64_MIN) < 0);
 }
 
+/* ---- a world whose only file is a damaged zone ---- */
+
+static wr_sbuf zone_bytes;
+
+static wr_status fake_stat(wr_world *world, const char *path, wr_file_info *out, bool *exists, wr_err *err) {
+    (void)world, (void)path, (void)err;
+    memset(out, 0, sizeof *out);
+    *exists = true;
+    return WR_OK;
+}
+static wr_status fake_open(wr_world *world, const char *path, int flags, wr_file **out, wr_err *err) {
+    (void)world, (void)path, (void)flags, (void)err;
+    *out = (wr_file *)&zone_bytes;
+    return WR_OK;
+}
+static void fake_close(wr_world *world, wr_file *f) { (void)world, (void)f; }
+static wr_status fake_pread(wr_world *world, wr_file *f, void *buf, size_t len, uint64_t offset, size_t *got, wr_err *err) {
+    (void)world, (void)f, (void)err;
+    *got = offset >= zone_bytes.len ? 0 : WR_MIN(len, zone_bytes.len - offset);
+    memcpy(buf, zone_bytes.at + offset, *got);
+    return WR_OK;
+}
+
+static void damaged_zone_files(void **state) {
+    (void)state;
+    static const wr_world_vt vt = {.stat = fake_stat, .file_open = fake_open, .file_close = fake_close, .file_pread = fake_pread};
+    wr_world     world = {&vt};
+    wr_sbuf      good = {0};
+    wr_err       err;
+    wr_rng       rng;
+    const wr_tz *tz;
+    int          refused = 0;
+    wr_rng_seed(&rng, 4);
+    assert_int_equal(wr_file_read_all(wr_world_posix(), "/usr/share/zoneinfo/America/New_York", 1 << 20, &good, &err), WR_OK);
+    for (int i = 0; i < 600; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "Damaged/%d", i);
+        wr_sbuf_clear(&zone_bytes);
+        wr_sbuf_add(&zone_bytes, good.at, i % 3 == 0 ? wr_rng_below(&rng, good.len) : good.len);
+        for (int j = 0; i % 3 != 0 && zone_bytes.len && j < 1 + i % 5; j++) { /* headers and footer are the places that matter */
+            size_t at = wr_rng_below(&rng, 3) ? wr_rng_below(&rng, good.len) : wr_rng_below(&rng, 2) ? wr_rng_below(&rng, 44) : good.len - 1 - wr_rng_below(&rng, 20);
+            zone_bytes.at[at] ^= (char)(1u << wr_rng_below(&rng, 8));
+        }
+        if (wr_tz_load(&world, wr_str_of(name), &tz, &err) == WR_OK) {
+            for (int64_t us = -4000000000000000; us < 40000000000000000; us += 700000000000000) assert_true(wr_tz_to_local(tz, us) - us < 2 * WR_US_PER_DAY);
+        } else {
+            refused++;
+            assert_int_equal(err.status, WR_USER);
+        }
+    }
+    assert_true(refused > 100);
+    wr_sbuf_free(&good);
+    wr_sbuf_free(&zone_bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_day_of_the_range), cmocka_unit_test(civil_agrees_with_python), cmocka_unit_test(months_clamp),
         cmocka_unit_test(parses_timestamps),      cmocka_unit_test(prints_timestamps),        cmocka_unit_test(prints_patterns),
         cmocka_unit_test(parses_patterns),        cmocka_unit_test(durations_and_sizes),      cmocka_unit_test(zones_agree_with_zoneinfo),
-        cmocka_unit_test(fixed_and_unknown_zones)};
+        cmocka_unit_test(fixed_and_unknown_zones), cmocka_unit_test(damaged_zone_files)};
     return cmocka_run_group_tests_name("type.datetime", tests, NULL, NULL);
 }

@@ -224,12 +224,18 @@ static bool kid_count_ok(wr_type t) {
     }
 }
 
+static bool prec_ok(wr_type t) {
+    if (t.id == WR_T_DECIMAL) return t.prec >= 1 && t.prec <= 38 && t.scale <= t.prec;
+    if (t.id >= WR_T_TIME && t.id <= WR_T_TIMESTAMP_LTZ) return t.prec >= 0 && t.prec <= 9;
+    return t.prec >= 0;
+}
+
 static wr_type load(wr_arena *arena, wr_reader *in, int depth) {
     wr_type t = {.id = wr_get_u8(in), .nullable = wr_get_u8(in), .attr = wr_get_u8(in), .scale = wr_get_u8(in)};
     t.prec = (int32_t)wr_get_u32(in);
     t.n_kids = wr_get_u32(in);
     /* a child takes at least 12 bytes, so damaged counts cannot ask for much memory */
-    if (in->bad || t.id >= WR_T_COUNT || t.nullable > 1 || t.attr > WR_TIME_PROCTIME || depth > NESTING_MAX || !kid_count_ok(t) ||
+    if (in->bad || t.id >= WR_T_COUNT || t.nullable > 1 || t.attr > WR_TIME_PROCTIME || depth > NESTING_MAX || !kid_count_ok(t) || !prec_ok(t) ||
         t.n_kids > (size_t)(in->end - in->at) / 12) {
         in->bad = true;
         return wr_type_of(WR_T_NULL);
