@@ -35,6 +35,8 @@ static void ask(const wr_sql_states *states, expected *x) {
     x->end = wr_sql_states_accept(states, 0);
 }
 
+static bool is_word(const char *name) { return name && name[0] >= 'A' && name[0] <= 'Z'; }
+
 /* ---- folding ---- */
 
 static const int OPERATORS[] = {
@@ -60,9 +62,7 @@ static folded fold(expected *x) {
     folded f = {0};
     if (in_set(x, TK_PLUS) && in_set(x, TK_SLASH)) {
         f.operator= true;
-        bool name = in_set(x, TK_ID);
         drop_all(x, OPERATORS, WR_COUNT_OF(OPERATORS));
-        (void)name;
     }
     if (in_set(x, TK_SELECT) && in_set(x, TK_VALUES)) {
         f.query = !in_set(x, TK_CREATE) && !in_set(x, TK_STRING); /* not at the start of a statement, not where "(" says enough */
@@ -128,7 +128,8 @@ static void list_expected(expected *x, const char *first, wr_sbuf *out) {
     uint32_t shown = WR_MIN(w.n, (uint32_t)SHOWN_MAX);
     for (uint32_t i = 0; i < shown; i++) {
         const char *sep = i == 0 ? "" : i + 1 == w.n ? " or " : ", ";
-        wr_sbuf_printf(out, "%s%s", sep, w.at[i]);
+        bool        letters = (w.at[i][0] >= 'a' && w.at[i][0] <= 'z') || is_word(w.at[i]);
+        wr_sbuf_printf(out, letters ? "%s%s" : "%s'%s'", sep, w.at[i]);
     }
     if (w.n > shown) wr_sbuf_addz(out, " ...");
 }
@@ -143,27 +144,10 @@ static bool near(wr_str word, const char *keyword, unsigned *distance) {
     return *distance <= limit && *distance > 0;
 }
 
-static bool is_word(const char *name) { return name && name[0] >= 'A' && name[0] <= 'Z'; }
-
-/* The nearest keyword that the stack takes instead of the word; NULL if none. */
-static const char *nearest_keyword(const wr_sql_states *states, wr_str word, int *code_out, unsigned *best_out) {
-    const char *best = NULL;
-    unsigned    best_distance = 99;
-    for (int code = 1; code <= wr_sql_token_code_max(); code++) {
-        const char *name = wr_sql_token_name(code);
-        unsigned    distance;
-        if (!is_word(name) || !near(word, name, &distance) || distance >= best_distance) continue;
-        if (!wr_sql_states_accept(states, code)) continue;
-        best = name, best_distance = distance, *code_out = code;
-    }
-    *best_out = best_distance;
-    return best;
-}
-
 /* Would tokens [from, to] be taken after `states`? The last one may be the end. */
 static bool goes_on(const wr_driver *d, wr_sql_states *states, uint32_t from, uint32_t to) {
     for (uint32_t i = from; i <= to; i++) {
-        if (i == d->tokens.n) return wr_sql_states_accept(states, 0);
+        if (i >= d->tokens.n) return wr_sql_states_accept(states, 0);
         int code = d->tokens.at[i].code;
         if (wr_sql_states_push(states, code)) continue;
         if (d->tokens.at[i].mode == WR_KW_NOT || d->tokens.at[i].mode == WR_KW_RESERVED || !wr_sql_states_push(states, TK_ID)) return false;
@@ -171,25 +155,40 @@ static bool goes_on(const wr_driver *d, wr_sql_states *states, uint32_t from, ui
     return true;
 }
 
-/* Looks back for a keyword that was read as a name. */
-static const char *misread(const wr_driver *d, uint32_t i, const wr_sql_states **states_out, uint32_t *index_out) {
+/* The nearest keyword that the stack takes instead of token `word`; of two as near, the one with which tokens up to `to` are taken.
+ * NULL if none, or if `must` and the text does not go on with it. */
+static const char *nearest_keyword(const wr_driver *d, const wr_sql_states *states, uint32_t word, uint32_t to, bool must) {
+    const char    *best = NULL;
+    unsigned       best_score = 99;
     wr_sql_states *copy = wr_malloc(sizeof *copy);
-    const char    *found = NULL;
-    for (uint32_t back = 1; back <= WR_LOOK_BACK && back <= i && !found; back++) {
-        for (uint32_t k = 0; k < WR_LOOK_BACK; k++) {
-            if (d->before_index[k] != i - back + 1) continue;
-            int         code = 0;
-            unsigned    distance;
-            wr_str      word = wr_token_text(&d->ctx, &d->tokens.at[i - back]);
-            const char *name = nearest_keyword(d->before[k], word, &code, &distance);
-            if (!name) continue;
-            memcpy(copy, d->before[k], offsetof(wr_sql_states, state) + d->before[k]->n * sizeof copy->state[0]);
-            if (!wr_sql_states_push(copy, code) || !goes_on(d, copy, i - back + 1, i)) continue;
-            found = name, *states_out = d->before[k], *index_out = i - back;
-        }
+    wr_str         text = wr_token_text(&d->ctx, &d->tokens.at[word]);
+    for (int code = 1; code <= wr_sql_token_code_max(); code++) {
+        const char *name = wr_sql_token_name(code);
+        unsigned    distance;
+        if (!is_word(name) || !near(text, name, &distance) || distance * 4 >= best_score) continue;
+        memcpy(copy, states, offsetof(wr_sql_states, state) + states->n * sizeof copy->state[0]);
+        if (!wr_sql_states_push(copy, code)) continue;
+        bool     on = goes_on(d, copy, word + 1, to);
+        unsigned score = distance * 4 + (on ? 0 : 2) + (strlen(name) < text.len); /* letters are left out more often than put in */
+        if ((must && !on) || score >= best_score) continue;
+        best = name, best_score = score;
     }
     wr_free(copy);
-    return found;
+    return best;
+}
+
+/* Looks back for a keyword that was read as a name. */
+static const char *misread(const wr_driver *d, uint32_t i, const wr_sql_states **states_out, uint32_t *index_out) {
+    for (uint32_t back = 1; back <= WR_LOOK_BACK && back <= i; back++) {
+        for (uint32_t k = 0; k < WR_LOOK_BACK; k++) {
+            if (d->before_index[k] != i - back + 1) continue;
+            const char *name = nearest_keyword(d, d->before[k], i - back, i, true);
+            if (!name) continue;
+            *states_out = d->before[k], *index_out = i - back;
+            return name;
+        }
+    }
+    return NULL;
 }
 
 /* ---- the message ---- */
@@ -213,9 +212,7 @@ static void add_hint(wr_driver *d, const wr_sql_states *states, uint32_t i) {
     const wr_token *t = &d->tokens.at[i], *before = i ? t - 1 : NULL;
     wr_str          text = wr_token_text(&d->ctx, t);
     bool            word = !t->quoted && (t->code == TK_ID || t->mode != WR_KW_NOT);
-    int             code;
-    unsigned        distance;
-    const char     *name = word ? nearest_keyword(states, text, &code, &distance) : NULL;
+    const char     *name = word ? nearest_keyword(d, states, i, i + 1, false) : NULL;
     if (name) {
         wr_diags_hint(d->ctx.diags, "did you mean %s?", name);
     } else if (before && t->line > before->line && starts_statement(t->code) && wr_sql_states_accept(states, 0)) {
@@ -253,7 +250,7 @@ void wr_driver_syntax_error(wr_driver *d, uint32_t i) {
         span = wr_token_span(&d->ctx, t);
     } else if (d->tokens.n) {
         const wr_token *t = &d->tokens.at[d->tokens.n - 1];
-        wr_sbuf_addz(&what, "syntax error: unexpected end behind ");
+        wr_sbuf_addz(&what, "syntax error: unexpected end after ");
         quote_token(d, t, &what);
         span = wr_token_span(&d->ctx, t);
     } else {
