@@ -1133,10 +1133,18 @@ column_opt ::= COLUMN.
 column_place(A) ::= . { A = wr_new(ctx->arena, wr_ast_alter_action); }
 column_place(A) ::= FIRST. { A = wr_new(ctx->arena, wr_ast_alter_action); A->first = true; }
 column_place(A) ::= AFTER ID(T). { A = wr_new(ctx->arena, wr_ast_alter_action); A->after = wr_mk_ident(ctx, T); }
-alter_table(A) ::= alter_head(S) DROP(T) column_opt ID(X). { A = S; LIST(&wr_mk_alter(ctx, S, WR_ALTER_DROP_COLUMNS, T)->names, wr_mk_ident(ctx, X)); }
+alter_table(A) ::= alter_head(S) DROP(T) column_opt ID(X). {
+    A = S;
+    wr_ast_alter_action *a = wr_mk_alter(ctx, S, WR_ALTER_DROP_COLUMNS, T);
+    LIST(&a->names, wr_mk_ident(ctx, X));
+}
 alter_table(A) ::= alter_head(S) DROP(T) LP idents(L) RP. { A = S; wr_mk_alter(ctx, S, WR_ALTER_DROP_COLUMNS, T)->names = *L; }
 alter_table(A) ::= alter_head(S) DROP(T) PRIMARY KEY. { A = S; wr_mk_alter(ctx, S, WR_ALTER_DROP_PRIMARY_KEY, T); }
-alter_table(A) ::= alter_head(S) DROP(T) CONSTRAINT ID(X). { A = S; LIST(&wr_mk_alter(ctx, S, WR_ALTER_DROP_CONSTRAINT, T)->names, wr_mk_ident(ctx, X)); }
+alter_table(A) ::= alter_head(S) DROP(T) CONSTRAINT ID(X). {
+    A = S;
+    wr_ast_alter_action *a = wr_mk_alter(ctx, S, WR_ALTER_DROP_CONSTRAINT, T);
+    LIST(&a->names, wr_mk_ident(ctx, X));
+}
 alter_table(A) ::= alter_head(S) DROP(T) WATERMARK. { A = S; wr_mk_alter(ctx, S, WR_ALTER_DROP_WATERMARK, T); }
 
 statement(A) ::= ALTER(T) VIEW if_exists(I) name(N) RENAME(R) TO name(M). {
