@@ -134,6 +134,25 @@ static void null_safe_key(void **state) {
     close_join(&f);
 }
 
+/* No key at all, nanoseconds on one side, a residual. */
+static void no_key_nanoseconds(void **state) {
+    (void)state;
+    fixture f;
+    open_join(&f, WR_JOIN_FULL, 0, 1, 2048);
+    f.op->vt->close(f.op);
+    f.right = tk_schema(&f.t, "rid INT, k STRING, ts TIMESTAMP(9), v INT");
+    f.opts.keys = (wr_join_keys){0};
+    f.opts.residual = less_than(&f.t, f.left, f.right, 3, 7);
+    f.op = make(&f);
+    tk_send(&f.t, f.op, 0, f.left, "1 a 1 5; 2 b -2.5 1");
+    tk_send(&f.t, f.op, 1, f.right, "3 x 2.000000999 6; 4 y -1.5 7; 5 z 1.5 5");
+    tk_expect(&f.t, "+I 1 a 1 5 3 x 2.000000999 6\n+I 2 b -2.5 1 4 y -1.5 7\n");
+    tk_end(&f.t, f.op);
+    tk_expect(&f.t, "+I NULL NULL NULL NULL 5 z 1.5 5\n");
+    assert_accounted(&f.t);
+    close_join(&f);
+}
+
 /* A pause after every batch must neither lose nor repeat a padded row. */
 static void pauses(void **state) {
     (void)state;
@@ -319,6 +338,6 @@ static void random_streams(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(flink_inner),   cmocka_unit_test(flink_left),    cmocka_unit_test(bounds_and_padding),
                                        cmocka_unit_test(empty_interval), cmocka_unit_test(semi_and_anti), cmocka_unit_test(null_safe_key),
-                                       cmocka_unit_test(pauses),        cmocka_unit_test(random_streams)};
+                                       cmocka_unit_test(pauses),        cmocka_unit_test(no_key_nanoseconds), cmocka_unit_test(random_streams)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -389,14 +389,15 @@ static void save(wr_op *op, wr_sbuf *out) {
 }
 
 static void find_null_slot(join *j) {
-    wr_mem *mem = wr_mem_new(1024);
-    wr_vec  vec;
-    wr_vec_init(&vec, j->base.side[0].types[j->base.side[0].keys[0]], 1, true, mem);
-    for (uint32_t slot = wr_kmap_next(j->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(j->map, slot)) {
-        wr_kmap_key_get(j->map, slot, &vec, 0, mem);
-        if (wr_vec_is_null(&vec, 0)) j->null_slot = slot;
-    }
-    wr_mem_unref(mem);
+    wr_batch *one = wr_batch_new(1, 1024); /* the key NULL as a batch */
+    uint64_t  hash;
+    const uint32_t key = 0;
+    wr_vec_init(&one->cols[0], j->base.side[0].types[j->base.side[0].keys[0]], 1, true, one->mem);
+    wr_vec_set_null(&one->cols[0], 0, one->mem);
+    one->n_rows = 1;
+    wr_batch_hash(one, &key, 1, &hash);
+    wr_kmap_find(j->map, one, &key, &hash, false, &j->null_slot, NULL);
+    wr_batch_unref(one);
 }
 
 static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {

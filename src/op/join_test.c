@@ -114,6 +114,19 @@ static void flink_not_in(void **state) {
     tk_expect_sorted(&f.t, "+I 1 a\n+I 3 c\n+I 4 a\n");
     tk_send(&f.t, f.op, 1, f.right, "10 a; -D 13 d; -D 10 a");
     assert_string_equal(tk_sort_text(&f.t, tk_text(&f.t)), "+I 1 a\n+I 2 NULL\n+I 4 a\n-D 1 a\n-D 4 a\n");
+    tk_clear(&f.t);
+    wr_sbuf image = {0}; /* the place of the NULL key is found again */
+    tk_send(&f.t, f.op, 1, f.right, "9 NULL");
+    tk_clear(&f.t);
+    tk_save(f.op, &image);
+    f.op->vt->close(f.op);
+    f.op = make(&f);
+    tk_load(&f.t, f.op, &image, 0, WR_KEY_GROUPS_DEFAULT);
+    wr_sbuf_free(&image);
+    tk_send(&f.t, f.op, 0, f.left, "5 z");
+    tk_expect(&f.t, "");
+    tk_send(&f.t, f.op, 1, f.right, "-D 9 NULL");
+    tk_expect_sorted(&f.t, "+I 1 a\n+I 2 NULL\n+I 3 c\n+I 4 a\n+I 5 z\n");
     close_join(&f);
 }
 

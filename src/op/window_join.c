@@ -126,8 +126,9 @@ static wr_status on_batch(wr_op *op, uint32_t side, wr_batch *batch, wr_out *out
         if (p->created[i]) window_add(w, window_at(w, end_us(w, side, batch, row)), p->slot[i]);
         keyed       *k = wr_kmap_value(w->map, p->slot[i]);
         wr_join_row *r = wr_join_store(&w->base, side, batch, row);
+        r->time_us = end_us(w, side, batch, row); /* the same for all rows of the key: they stay in order of arrival */
         r->wm_us = WR_TIME_MIN;
-        wr_join_buf_add(w->base.heap, &k->buf[side], 0, r); /* by arrival */
+        wr_join_buf_add(w->base.heap, &k->buf[side], r->time_us, r);
         w->base.n_rows++;
     }
     wr_status s = null_keys(w, side, batch, out, err);
@@ -282,7 +283,7 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     keyed       *k = value;
     bool         ok = true;
     for (uint32_t s = 0; s < 2 && ok; s++) ok = wr_join_buf_load(&w->base, s, &k->buf[s], in);
-    return ok;
+    return ok && (k->buf[0].n || k->buf[1].n);
 }
 
 static void save(wr_op *op, wr_sbuf *out) {
@@ -291,7 +292,7 @@ static void save(wr_op *op, wr_sbuf *out) {
     wr_kmap_save(w->map, out);
 }
 
-/* The window list is made anew: the end is part of the key. */
+/* The window list is made anew: every row knows its window's end. */
 static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     window_join *w = (window_join *)op;
     if (wr_get_u32(in) != IMAGE_VERSION) return wr_fail(err, WR_CORRUPT, "WR310", "state of a window join has an unknown version");
@@ -299,20 +300,11 @@ static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_e
     for (uint32_t i = 0; i < w->windows.n; i++) window_drop(w, &w->windows.at[i]);
     w->windows.n = w->last = 0;
     w->base.n_rows = 0;
-    uint32_t  n_keys = w->base.n_keys + 2;
-    wr_batch *one = wr_batch_new(n_keys, 4096);
-    for (uint32_t c = 0; c < n_keys; c++)
-        wr_vec_init(&one->cols[c], w->base.side[0].types[w->base.side[0].keys[c]], 1, true, one->mem);
     for (uint32_t slot = wr_kmap_next(w->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(w->map, slot)) {
         keyed *k = wr_kmap_value(w->map, slot);
         w->base.n_rows += k->buf[0].n + k->buf[1].n;
-        wr_kmap_key_get(w->map, slot, one->cols, 0, one->mem);
-        int64_t end = ((int64_t *)one->cols[w->base.n_keys].data)[0];
-        if (w->end_nano[0]) end = wr_floor_div(end, 1000);
-        if (w->ltz) end = wr_tz_to_utc(op->ctx->tz, end);
-        window_add(w, window_at(w, end), slot);
+        window_add(w, window_at(w, wr_join_buf_ents(&k->buf[k->buf[0].n ? 0 : 1])->time_us), slot);
     }
-    wr_batch_unref(one);
     return WR_OK;
 }
 
