@@ -106,6 +106,16 @@ void push_end(push_table *p) {
     wr_mutex_unlock(p->lock);
 }
 
+void push_reopen(push_table *p) {
+    wr_mutex_lock(p->lock);
+    for (uint32_t i = p->from; i < p->list.n; i++) wr_batch_unref(p->list.at[i]); /* what a stopped job left */
+    p->list.n = p->from = 0;
+    p->bytes = 0;
+    p->rows_in = p->rows_out = p->rows_restored = 0;
+    p->ended = false;
+    wr_mutex_unlock(p->lock);
+}
+
 uint64_t push_position(push_table *p) {
     wr_mutex_lock(p->lock);
     uint64_t rows = p->rows_restored;

@@ -7,4 +7,5 @@ push_table      *push_open(wr_session *s, const wr_table *table);           /* m
 const wr_schema *push_schema(const push_table *p);
 bool             push_add(wr_session *s, push_table *p, wr_batch *batch);   /* (takes) unless false: ended or stopped; waits for room */
 void             push_end(push_table *p);
+void             push_reopen(push_table *p);                                /* for the next run */
 uint64_t         push_position(push_table *p);                              /* rows that a restored checkpoint has seen */

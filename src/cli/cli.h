@@ -1,0 +1,53 @@
+/* cli/cli.h: the command line: one function a command, and what they share. Private to cli/.
+ *
+ * Output     results and reports that were asked for go to stdout; everything about the run (start, progress, silence, summary, errors) to
+ *            stderr, as lines for people or, with --json, as one JSON object a line.
+ * Exit codes EXIT_*; `weir help exit-codes` explains them. */
+#pragma once
+#include "api/session.h"
+#include <stdio.h>
+
+enum {
+    CLI_OK = 0,
+    CLI_FAILED = 1,      /* the job failed: data, input or output, a limit */
+    CLI_REFUSED = 2,     /* usage, or SQL that is refused before anything is read */
+    CLI_INTERRUPTED = 3, /* stopped on request: Ctrl-C, SIGTERM, or the reader of the output went away */
+    CLI_NOT_YET = 4,     /* a command that this version does not have */
+};
+
+int cmd_run(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_gen(int argc, char **argv);
+int cmd_help(int argc, char **argv);
+
+/* help.c */
+void help_command(const char *command, FILE *to);              /* usage of one command; the overview for an unknown one */
+WR_PRINTF(2, 3) int usage_error(const char *command, const char *fmt, ...); /* one line, where to read on; returns CLI_REFUSED */
+int  not_yet(const char *command);                             /* -1: not a planned command either */
+
+/* common.c */
+typedef struct job_args {            /* options that run, explain and check share */
+    wr_session_opts opts;
+    bool            json, quiet;
+    WR_ARR(const char *) sets;
+    WR_ARR(const char *) texts;      /* -e */
+    WR_ARR(const char *) files;
+} job_args;
+/* getopt values above any character. */
+enum { OPT_MEMORY = 256, OPT_STATE_DIR, OPT_FRESH, OPT_ACCEPT_OLDER, OPT_SET, OPT_FORMAT, OPT_FINAL, OPT_CHANGELOG, OPT_JSON, OPT_BATCH_ROWS,
+       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_GEN_FIRST };
+/* Makes the session, sets and loads everything; NULL after an error was printed (*code says which). */
+wr_session *job_session(job_args *args, const char *command, int *code);
+void        job_args_free(job_args *args);
+/* Takes one option that all three commands know; false if it is none of them. *code != 0: it was wrong and that has been said. */
+bool        job_option(job_args *args, const char *command, int opt, const char *value, int *code);
+void        job_files(job_args *args, int argc, char **argv, int from);
+/* Diagnostics and error to stderr (JSON: one line). */
+void        print_report(const wr_session *session, const wr_err *err, bool json);
+void        print_err(const wr_err *err, bool json);
+int         exit_code_of(wr_status status);
+void        add_count(wr_sbuf *out, uint64_t n);               /* 2,427,000 */
+void        add_rate(wr_sbuf *out, double per_second);         /* 1.25 M */
+bool        parse_count(const char *text, uint64_t *n);        /* 1000000, 10M, 50k, 1_000_000 */
+int         finish_stdout(int code);                           /* a full disk behind stdout is a failure, not silence */

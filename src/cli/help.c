@@ -1,0 +1,195 @@
+/* cli/help.c: `weir help`: the overview, one page a command, exit codes, and lists made from the registries themselves. */
+#include "cli.h"
+#include <stdarg.h>
+
+typedef struct page { const char *name, *line, *text; } page;
+
+#define SCRIPT_OPTIONS                                                                                                        \
+    "  FILE                 SQL scripts, run one after the other; - is standard input\n"                                      \
+    "  -e, --execute SQL    SQL from the command line instead of a file, or after it\n"                                       \
+    "      --set NAME=VALUE gives ${NAME} in the scripts a value\n"                                                           \
+    "      --set KEY=VALUE  a setting, when KEY has a dot in it: --set table.local-time-zone=Europe/Zurich\n"                 \
+    "                       ('weir help settings'; SET in a script comes later and wins)\n"
+
+static const page pages[] = {
+    {"run", "run a job",
+     "usage: weir run [options] FILE...\n"
+     "       weir run [options] -e SQL\n"
+     "\n" SCRIPT_OPTIONS
+     "  -p, --workers N      threads that do the work; default: one a core ('parallelism.default')\n"
+     "      --memory SIZE    budget for everything the job keeps; default: a quarter of the RAM, at most 256MiB\n"
+     "      --state-dir DIR  checkpoints go there; a later run with the same script goes on from the newest\n"
+     "      --fresh          remove what is in the state directory and begin anew\n"
+     "      --accept-older   if the newest checkpoint is damaged, take the one before it\n"
+     "      --checkpoint-every 10s\n"
+     "      --format table|jsonl   how rows of a bare SELECT are printed; default: table\n"
+     "      --final          print the rows that hold at the end of the input, not the changes on the way\n"
+     "      --changelog      print every change with its kind: +I -U +U -D\n"
+     "      --bounded        read what is there now and end, whatever the tables say\n"
+     "      --tail           wait for more at the end of a file, whatever the tables say\n"
+     "      --until-idle 5s  end when no new input came for so long\n"
+     "      --batch-rows N   rows that travel together, 1 to 2048\n"
+     "      --json           what goes to stderr is one JSON object a line: start, progress, silent, end\n"
+     "  -q, --quiet          errors only\n"
+     "\n"
+     "Rows of a bare SELECT go to stdout, everything else to stderr. Ctrl-C makes a last checkpoint (with --state-dir), prints where\n"
+     "every row went and how to go on; a second Ctrl-C ends at once.\n"},
+    {"explain", "plan, changelog kinds, time attributes and the state bill; nothing is read",
+     "usage: weir explain [options] FILE...\n"
+     "\n" SCRIPT_OPTIONS
+     "      --json           one JSON document\n"
+     "\n"
+     "For every operator: what it does, what kind of changes come out, what it has to remember, what bounds that, and the bytes.\n"
+     "A state that nothing bounds is refused (exit code 2) until the script says how long to remember, or\n"
+     "--set state.unbounded=accepted.\n"},
+    {"check", "everything that can be refused before running",
+     "usage: weir check [options] FILE...\n"
+     "\n" SCRIPT_OPTIONS
+     "      --json           one JSON document\n"
+     "\n"
+     "Types, names, options, sinks, unbounded state; as warnings: weak guarantees, non-determinism, state bounded by keys only.\n"
+     "Exit code 0: can run (perhaps with warnings), 2: refused.\n"},
+    {"gen", "make event logs: ridelo, nexmark",
+     "usage: weir gen ridelo --out DIR [options]     six logs of a food-delivery company, and truth.json\n"
+     "       weir gen nexmark --out DIR [options]    person.jsonl, auction.jsonl, bid.jsonl\n"
+     "\n"
+     "The same options give the same bytes.\n"
+     "\n"
+     "  both\n"
+     "      --out DIR           made if missing; files of the same names are replaced\n"
+     "      --seed N            1\n"
+     "      --json              the summary as JSON\n"
+     "  -q, --quiet\n"
+     "  ridelo\n"
+     "      --duration 24h      of orders\n"
+     "      --scale X           users, couriers, restaurants and orders times X; 1 is 2.4 M lines in 24 h\n"
+     "      --orders-per-day N  400000\n"
+     "      --users N           50000\n"
+     "      --couriers N        3000\n"
+     "      --restaurants N     2000\n"
+     "      --segments N        1; more: each log in so many files\n"
+     "      --hot P             share of restaurant 1 in the orders: 30%\n"
+     "      --out-of-order P    5%       --late P  0.5%     --duplicates P  0.5%\n"
+     "      --malformed P       0.05%    --future P  0.02%\n"
+     "      --chargeback-after 10min  --chargeback-until 6h    after the payment\n"
+     "  nexmark\n"
+     "      --events N          1M, over the three logs\n"
+     "      --rate N            events a second in event time: 10000\n"
+     "      --shuffle N         each run of N events out of order; 1: in order\n"},
+    {"help", "this, and 'weir help COMMAND', exit-codes, settings, connectors, formats", NULL},
+    {"version", "what this is", "usage: weir version\n"},
+};
+
+static const char EXIT_CODES[] =
+    "exit codes\n"
+    "  0   done\n"
+    "  1   the job failed: bad data under 'on-error' = 'fail', input or output, a limit, a damaged checkpoint, or a ledger that does not close\n"
+    "  2   refused before anything was read: usage, a script that cannot be read, or SQL that is wrong or not supported\n"
+    "  3   stopped on request: Ctrl-C, SIGTERM, or nobody reads the output any more\n"
+    "  4   a command that this version does not have\n"
+    "  12  the system gave no memory\n";
+
+/* Commands of the plan that are not built. */
+static const page later[] = {
+    {"sql", "the interactive shell", NULL},
+    {"why", "the limiting operator", NULL},
+    {"top", "live operators", NULL},
+    {"ledger", "the ledger of a running job; 'weir run' prints it at the end", NULL},
+    {"audit", "recounting a closed period from the log", NULL},
+    {"replay", "dead letters back into the job", NULL},
+    {"savepoint", "savepoints; --state-dir keeps checkpoints", NULL},
+    {"restore", "restoring a savepoint; 'weir run --state-dir DIR' goes on from the newest checkpoint", NULL},
+    {"rescale", "rescaling a running job; a job stopped with --state-dir may go on with another -p", NULL},
+    {"upgrade", "comparing the state of an old script with a new one", NULL},
+    {"lab", "the labs", NULL},
+    {"export", "the script for Flink", NULL},
+};
+
+int not_yet(const char *command) {
+    for (size_t i = 0; i < WR_COUNT_OF(later); i++)
+        if (!strcmp(later[i].name, command)) {
+            fprintf(stderr, "weir %s is not in this version yet: %s\n", command, later[i].line);
+            return CLI_NOT_YET;
+        }
+    return -1;
+}
+
+static void overview(FILE *to) {
+    fputs("weir: streaming SQL. What does it cost to remember, when the input never ends?\n\nusage: weir COMMAND ...\n\n", to);
+    for (size_t i = 0; i < WR_COUNT_OF(pages); i++) fprintf(to, "  %-9s %s\n", pages[i].name, pages[i].line);
+    fputs("\nA first job:\n"
+          "  weir gen nexmark --out /tmp/nx --events 100k\n"
+          "  weir run examples/nexmark/q1.sql --set IN=/tmp/nx --set OUT=/tmp/nx/out\n", to);
+}
+
+void help_command(const char *command, FILE *to) {
+    for (size_t i = 0; i < WR_COUNT_OF(pages); i++)
+        if (!strcmp(pages[i].name, command) && pages[i].text) {
+            fputs(pages[i].text, to);
+            return;
+        }
+    overview(to);
+}
+
+int usage_error(const char *command, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "weir %s: ", command);
+    vfprintf(stderr, fmt, ap);
+    fprintf(stderr, "\n'weir help %s' lists the options\n", command);
+    va_end(ap);
+    return CLI_REFUSED;
+}
+
+static void print_specs(const wr_option_spec *specs) {
+    for (; specs && specs->key; specs++) {
+        printf("    '%s'%s", specs->key, specs->required ? " (required)" : "");
+        if (specs->fallback && specs->fallback[0]) printf(" = '%s'", specs->fallback);
+        printf("  %s\n", specs->doc ? specs->doc : "");
+    }
+}
+
+static void list_connectors(void) {
+    size_t n;
+    const wr_connector *const *all = wr_connectors(&n);
+    for (size_t i = 0; i < n; i++) {
+        const wr_connector *c = all[i];
+        if (!strcmp(c->name, "result")) continue;
+        printf("%s: %s (%s%s%s)\n", c->name, c->doc ? c->doc : "", c->source_new ? "source" : "", c->source_new && c->sink_new ? ", " : "",
+               c->sink_new ? "sink" : "");
+        print_specs(c->specs);
+    }
+    puts("every source:");
+    print_specs(wr_source_specs);
+}
+
+static void list_formats(void) {
+    size_t n;
+    const wr_format *const *all = wr_formats(&n);
+    for (size_t i = 0; i < n; i++) {
+        printf("%s: %s\n", all[i]->name, all[i]->can_write ? "read and write" : "read");
+        print_specs(all[i]->specs);
+    }
+}
+
+static void list_settings(void) {
+    size_t n;
+    const wr_setting_info *all = wr_settings(&n);
+    for (size_t i = 0; i < n; i++) printf("%-42s %s%s%s%s\n", all[i].key, all[i].doc, all[i].fallback[0] ? " [" : "", all[i].fallback, all[i].fallback[0] ? "]" : "");
+}
+
+int cmd_help(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    if (!strcmp(what, "exit-codes")) fputs(EXIT_CODES, stdout);
+    else if (!strcmp(what, "settings")) list_settings();
+    else if (!strcmp(what, "connectors")) {
+        wr_session_free(wr_session_new(NULL)); /* registers those of api/ */
+        list_connectors();
+    } else if (!strcmp(what, "formats")) list_formats();
+    else {
+        int later_code = not_yet(what);
+        if (later_code >= 0) return later_code;
+        help_command(what, stdout);
+    }
+    return finish_stdout(CLI_OK);
+}

@@ -1,0 +1,236 @@
+/* cli/run.c: `weir run`: options, signals, the run, the exit code; and `weir explain`, `weir check`, which stop before the run.
+ *
+ * Signals    the first SIGINT or SIGTERM asks the session to stop (checkpoint, if there is a state directory, then a clean end); the second
+ *            ends the process at once. A write to a closed pipe on stdout stops the job without a word.
+ * Thread     the job is coordinated on the main thread; handlers only set atomics.                                          */
+#include "cli.h"
+#include "watch.h"
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <unistd.h>
+
+static _Atomic(wr_session *) running;
+static volatile sig_atomic_t pipe_closed, signals_seen;
+
+static void on_signal(int sig) {
+    (void)sig;
+    if (signals_seen++) {
+        static const char text[] = "\nended at once; a second signal does not wait for the checkpoint\n";
+        ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+        (void)ignored;
+        _exit(CLI_INTERRUPTED);
+    }
+    wr_session *session = atomic_load(&running);
+    if (session) wr_session_stop(session);
+}
+
+static void on_pipe(int sig) {
+    (void)sig;
+    pipe_closed = 1;
+    wr_session *session = atomic_load(&running);
+    if (session) wr_session_stop(session);
+}
+
+static void catch_signals(wr_session *session) {
+    atomic_store(&running, session);
+    struct sigaction stop = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, closed = {.sa_handler = on_pipe, .sa_flags = SA_RESTART};
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGPIPE, &closed, NULL);
+}
+
+static const struct option OPTIONS[] = {
+    {"workers", required_argument, NULL, 'p'},     {"parallelism", required_argument, NULL, 'p'},
+    {"memory", required_argument, NULL, OPT_MEMORY}, {"state-dir", required_argument, NULL, OPT_STATE_DIR},
+    {"fresh", no_argument, NULL, OPT_FRESH},       {"accept-older", no_argument, NULL, OPT_ACCEPT_OLDER},
+    {"set", required_argument, NULL, OPT_SET},     {"format", required_argument, NULL, OPT_FORMAT},
+    {"final", no_argument, NULL, OPT_FINAL},       {"changelog", no_argument, NULL, OPT_CHANGELOG},
+    {"json", no_argument, NULL, OPT_JSON},         {"batch-rows", required_argument, NULL, OPT_BATCH_ROWS},
+    {"until-idle", required_argument, NULL, OPT_UNTIL_IDLE}, {"bounded", no_argument, NULL, OPT_BOUNDED},
+    {"tail", no_argument, NULL, OPT_TAIL},         {"checkpoint-every", required_argument, NULL, OPT_CHECKPOINT},
+    {"execute", required_argument, NULL, 'e'},     {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},              {0},
+};
+
+typedef struct run_flags { bool final_rows, changelog, jsonl; } run_flags;
+
+static int take_format(const char *value, run_flags *flags) {
+    if (!strcmp(value, "table")) flags->jsonl = false;
+    else if (!strcmp(value, "jsonl")) flags->jsonl = true;
+    else return usage_error("run", "--format: table or jsonl, got '%s'", value);
+    return 0;
+}
+
+/* -1: go on; else the exit code. */
+static int parse(int argc, char **argv, const char *command, job_args *args, run_flags *flags) {
+    opterr = 0;
+    optind = 1;
+    for (int opt; (opt = getopt_long(argc, argv, ":p:e:qh", OPTIONS, NULL)) != -1;) {
+        int code = 0;
+        if (opt == 'h') return help_command(command, stdout), finish_stdout(CLI_OK);
+        if (opt == ':') return usage_error(command, "%s needs a value", argv[optind - 1]);
+        if (opt == '?' && optopt && optopt < 256) return usage_error(command, "there is no option -%c", optopt);
+        if (opt == '?') return usage_error(command, "there is no option %s", argv[optind - 1]);
+        if (opt == OPT_FORMAT) code = take_format(optarg, flags);
+        else if (opt == OPT_FINAL) flags->final_rows = true;
+        else if (opt == OPT_CHANGELOG) flags->changelog = true;
+        else job_option(args, command, opt, optarg, &code);
+        if (code) return code;
+    }
+    job_files(args, argc, argv, optind);
+    if (flags->final_rows && flags->changelog) return usage_error(command, "--final and --changelog exclude each other");
+    if (args->opts.force_bounded && args->opts.force_tail) return usage_error(command, "--bounded and --tail exclude each other");
+    if (args->opts.fresh && !args->opts.state_dir) return usage_error(command, "--fresh goes with --state-dir");
+    return -1;
+}
+
+/* ---- run ---- */
+static void add_shell_word(wr_sbuf *out, const char *word) {
+    bool plain = word[0] && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+")];
+    if (plain) {
+        wr_sbuf_addz(out, word);
+        return;
+    }
+    wr_sbuf_addc(out, '\'');
+    for (const char *c = word; *c; c++)
+        if (*c == '\'') wr_sbuf_addz(out, "'\\''");
+        else wr_sbuf_addc(out, *c);
+    wr_sbuf_addc(out, '\'');
+}
+
+/* After a clean stop: how to go on. */
+static void say_resume(int argc, char **argv, const watch *w, const job_args *args) {
+    if (args->json || args->quiet || pipe_closed) return;
+    if (!args->opts.state_dir) {
+        fputs("nothing is kept: the next run begins anew (--state-dir DIR keeps the state)\n", stderr);
+        return;
+    }
+    wr_sbuf out = {0};
+    wr_sbuf_printf(&out, "the state is in %s, checkpoint %llu; to go on:\n  weir", args->opts.state_dir, (unsigned long long)w->stop_epoch);
+    for (int i = 0; i < argc; i++) {
+        if (!strcmp(argv[i], "--fresh")) continue;
+        wr_sbuf_addc(&out, ' ');
+        add_shell_word(&out, argv[i]);
+    }
+    fprintf(stderr, "%.*s\n", WR_FMT(wr_sbuf_str(&out)));
+    wr_sbuf_free(&out);
+}
+
+static bool prints_rows(const wr_session *session) {
+    for (uint32_t i = 0; i < wr_session_n_steps(session); i++) {
+        const wr_step *step = wr_session_step(session, i);
+        if (step->kind != WR_STEP_JOB) continue;
+        for (uint32_t k = 0; k < step->job->nodes.n; k++) {
+            const wr_pnode *p = step->job->nodes.at[k];
+            if (p->kind == WR_P_SINK && (p->sink.is_result || wr_str_eq(p->sink.table->connector, WR_STR("print")))) return true;
+        }
+    }
+    return false;
+}
+
+static int run_session(wr_session *session, watch *w, job_args *args, int argc, char **argv) {
+    wr_status planned = wr_session_plan(session);
+    if (planned != WR_OK || wr_session_diags(session)->n_warnings) {
+        bool only_warnings = planned == WR_OK;
+        if (!(only_warnings && args->quiet)) print_report(session, NULL, args->json);
+    }
+    if (planned != WR_OK) return exit_code_of(planned);
+    w->tty = isatty(STDERR_FILENO);
+    w->progress = w->tty && !(isatty(STDOUT_FILENO) && prints_rows(session));
+    uint32_t  before = wr_session_diags(session)->list.n;
+    wr_err    err = {0};
+    wr_status status = wr_session_run(session, &err);
+    fflush(stdout);
+    if (pipe_closed) return CLI_INTERRUPTED;
+    if (status == WR_CANCELLED) say_resume(argc, argv, w, args);
+    else if (status != WR_OK || wr_session_diags(session)->list.n > before) print_report(session, status != WR_OK ? &err : NULL, args->json);
+    if (status == WR_OK && w->ledger_open) return CLI_FAILED;
+    return exit_code_of(status);
+}
+
+int cmd_run(int argc, char **argv) {
+    job_args  args = {0};
+    run_flags flags = {0};
+    watch     w = {0};
+    int       code = parse(argc, argv, "run", &args, &flags);
+    if (code < 0) {
+        w.json = args.json, w.quiet = args.quiet;
+        args.opts.final_rows = flags.final_rows;
+        args.opts.print_style = !flags.jsonl ? "table" : flags.changelog ? "changelog-jsonl" : "jsonl";
+        args.opts.arg = &w;
+        args.opts.on_start = watch_start, args.opts.on_tick = watch_tick, args.opts.on_end = watch_end;
+        wr_session *session = job_session(&args, "run", &code);
+        w.session = session;
+        if (session) {
+            catch_signals(session);
+            code = run_session(session, &w, &args, argc, argv);
+            atomic_store(&running, NULL);
+            wr_session_free(session);
+        }
+    }
+    job_args_free(&args);
+    return pipe_closed ? code : finish_stdout(code);
+}
+
+/* ---- explain, check ---- */
+static uint32_t n_jobs(const wr_session *session) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < wr_session_n_steps(session); i++) n += wr_session_step(session, i)->kind == WR_STEP_JOB;
+    return n;
+}
+
+static void explain_jobs(const wr_session *session, bool json, wr_sbuf *out) {
+    uint32_t nth = 0, jobs = n_jobs(session);
+    if (json) wr_sbuf_addz(out, "{\"jobs\":[");
+    for (uint32_t i = 0; i < wr_session_n_steps(session); i++) {
+        const wr_step *step = wr_session_step(session, i);
+        if (step->kind != WR_STEP_JOB) continue;
+        nth++;
+        if (json) {
+            if (nth > 1) wr_sbuf_addc(out, ',');
+            wr_plan_explain_json(step->job, out);
+        } else {
+            if (jobs > 1) wr_sbuf_printf(out, "%sjob %u of %u\n", nth > 1 ? "\n" : "", nth, jobs);
+            wr_plan_explain(step->job, out);
+        }
+    }
+    if (!json && !jobs) wr_sbuf_addz(out, "no job: the script only declares\n");
+}
+
+static int stop_before_run(int argc, char **argv, const char *command, bool explain) {
+    job_args  args = {0};
+    run_flags flags = {0};
+    int       code = parse(argc, argv, command, &args, &flags);
+    if (code >= 0) return job_args_free(&args), code;
+    signal(SIGPIPE, SIG_IGN);
+    wr_session *session = job_session(&args, command, &code);
+    if (!session) return job_args_free(&args), code;
+    wr_status status = wr_session_plan(session);
+    wr_diags *diags = wr_session_diags(session);
+    wr_sbuf   out = {0};
+    if (!explain)
+        for (uint32_t i = 0; i < wr_session_n_steps(session); i++)
+            if (wr_session_step(session, i)->kind == WR_STEP_JOB) wr_plan_check(wr_session_step(session, i)->job, diags);
+    if (explain && (status == WR_OK || n_jobs(session))) explain_jobs(session, args.json, &out);
+    else if (args.json) wr_sbuf_addz(&out, explain ? "{\"jobs\":[" : "{");
+    if (args.json) { /* one document on stdout */
+        wr_sbuf_addz(&out, explain ? "],\"diagnostics\":" : "\"diagnostics\":");
+        wr_diags_json(diags, &out);
+        wr_sbuf_addz(&out, "}\n");
+    } else if (!explain && !diags->n_errors) {
+        wr_sbuf_printf(&out, "%s: can run, %u job%s", args.files.n ? args.files.at[0] : "-e", n_jobs(session), n_jobs(session) == 1 ? "" : "s");
+        if (diags->n_warnings) wr_sbuf_printf(&out, ", %u warning%s", diags->n_warnings, diags->n_warnings == 1 ? "" : "s");
+        wr_sbuf_addc(&out, '\n');
+    }
+    if (!args.json) print_report(session, NULL, false);
+    if (out.len) fwrite(out.at, 1, out.len, stdout);
+    wr_sbuf_free(&out);
+    code = exit_code_of(diags->n_errors && status == WR_OK ? WR_USER : status);
+    wr_session_free(session);
+    job_args_free(&args);
+    return finish_stdout(code);
+}
+
+int cmd_explain(int argc, char **argv) { return stop_before_run(argc, argv, "explain", true); }
+int cmd_check(int argc, char **argv) { return stop_before_run(argc, argv, "check", false); }

@@ -1,0 +1,277 @@
+/* cli/watch.c: what a running job tells people: the first line (sources, positions, what is awaited), progress, why nothing comes out, and
+ * at the end the summary and where every row went.
+ *
+ * Idea       the session calls watch_start, watch_tick, watch_end from the coordinating thread; a status is taken at most five times a second.
+ * Output     stderr only. With --json one object a line with "event": start | progress | silent | end.
+ * Rules      users.md: the first line within a second; five seconds without an output row: one line why.                   */
+#include "watch.h"
+#include <inttypes.h>
+#include <unistd.h>
+
+enum { LOOK_TTY_US = 200000, LOOK_US = 1000000, LINE_US = 5000000, LINE_TAIL_US = 60000000, SILENCE_US = 5000000, SILENCE_AGAIN_US = 60000000 };
+
+static void put(watch *w, wr_sbuf *text) {
+    if (w->drawn) fputs("\r\033[K", stderr);
+    w->drawn = false;
+    fwrite(text->at, 1, text->len, stderr);
+    wr_sbuf_free(text);
+}
+
+static const char *table_name(const wr_pnode *p, wr_str *name) {
+    if (p->kind == WR_P_SOURCE) *name = p->source.table->name;
+    else if (p->kind == WR_P_SINK && p->sink.table) *name = p->sink.table->name;
+    else *name = p->kind == WR_P_SINK ? WR_STR("result") : WR_STR("values");
+    return name->ptr;
+}
+
+static void job_name(const wr_job_plan *plan, wr_sbuf *out) {
+    if (plan->name.len) wr_sbuf_add_str(out, plan->name);
+    else wr_sbuf_addz(out, "job");
+}
+
+/* ---- start ---- */
+static void sinks_text(const wr_job_plan *plan, wr_sbuf *out) {
+    const char *sep = "";
+    for (uint32_t i = 0; i < plan->nodes.n; i++) {
+        wr_str name;
+        if (plan->nodes.at[i]->kind != WR_P_SINK) continue;
+        table_name(plan->nodes.at[i], &name);
+        wr_sbuf_printf(out, "%s%.*s", sep, WR_FMT(name));
+        sep = ", ";
+    }
+}
+
+static void start_text(watch *w, const wr_job_plan *plan, const wr_job_status *s, wr_sbuf *out) {
+    const wr_session_opts *o = wr_session_opts_of(w->session);
+    job_name(plan, out);
+    wr_sbuf_printf(out, ": %u worker%s, memory budget ", wr_session_workers(w->session), wr_session_workers(w->session) == 1 ? "" : "s");
+    wr_text_size(wr_session_memory(w->session), out);
+    if (!o->state_dir) wr_sbuf_addz(out, ", no state directory");
+    else if (s->restored_epoch) wr_sbuf_printf(out, ", goes on from checkpoint %" PRIu64 " in %s", s->restored_epoch, o->state_dir);
+    else wr_sbuf_printf(out, ", checkpoints in %s", o->state_dir);
+    wr_sbuf_addc(out, '\n');
+    for (uint32_t i = 0; i < s->n_sources; i++) {
+        wr_str name;
+        table_name(s->sources[i].node, &name);
+        wr_sbuf_printf(out, "  from %.*s: %s\n", WR_FMT(name), s->sources[i].what);
+    }
+    wr_sbuf_addz(out, "  into ");
+    sinks_text(plan, out);
+    bool ends = (plan->bounded || o->force_bounded) && !o->force_tail;
+    wr_sbuf_addz(out, ends ? "; runs to the end of input\n" : "; waits for new rows until Ctrl-C\n");
+}
+
+static void start_json(watch *w, const wr_job_plan *plan, const wr_job_status *s, wr_sbuf *out) {
+    const wr_session_opts *o = wr_session_opts_of(w->session);
+    wr_sbuf name = {0};
+    job_name(plan, &name);
+    wr_sbuf_addz(out, "{\"event\":\"start\",\"job\":");
+    wr_sbuf_add_json(out, wr_sbuf_str(&name));
+    wr_sbuf_printf(out, ",\"workers\":%u,\"memory_limit_bytes\":%" PRIi64 ",\"state_dir\":", wr_session_workers(w->session), wr_session_memory(w->session));
+    if (o->state_dir) wr_sbuf_add_json(out, wr_str_of(o->state_dir));
+    else wr_sbuf_addz(out, "null");
+    wr_sbuf_printf(out, ",\"restored_epoch\":%" PRIu64 ",\"bounded\":%s,\"sources\":[", s->restored_epoch, plan->bounded ? "true" : "false");
+    for (uint32_t i = 0; i < s->n_sources; i++) {
+        wr_str table;
+        table_name(s->sources[i].node, &table);
+        wr_sbuf_addz(out, i ? ",{\"table\":" : "{\"table\":");
+        wr_sbuf_add_json(out, table);
+        wr_sbuf_addz(out, ",\"what\":");
+        wr_sbuf_add_json(out, wr_str_of(s->sources[i].what));
+        wr_sbuf_addc(out, '}');
+    }
+    wr_sbuf_addz(out, "]}\n");
+    wr_sbuf_free(&name);
+}
+
+void watch_start(void *arg, const wr_job_plan *plan, wr_job *job) {
+    watch  *w = arg;
+    int64_t now = wr_mono_us(wr_world_posix());
+    w->started_us = w->last_rows_us = w->last_out_us = now;
+    w->last_rows_in = w->last_rows_out = 0;
+    w->rate = 0;
+    w->silence[0] = '\0';
+    w->next_us = now + LOOK_TTY_US;
+    w->next_line_us = now + LINE_US;
+    if (w->quiet) return;
+    wr_job_status s;
+    wr_sbuf       out = {0};
+    wr_job_status_get(job, &s);
+    if (w->json) start_json(w, plan, &s, &out);
+    else start_text(w, plan, &s, &out);
+    wr_arena_free(s.arena);
+    put(w, &out);
+}
+
+/* ---- progress ---- */
+static double share_done(const wr_job_status *s) {
+    uint64_t done = 0, total = 0;
+    for (uint32_t i = 0; i < s->n_sources; i++) {
+        if (s->sources[i].ended) continue;
+        if (!s->sources[i].total) return -1;
+    }
+    for (uint32_t i = 0; i < s->n_sources; i++) done += s->sources[i].done, total += s->sources[i].total;
+    return total ? WR_MIN((double)done / (double)total, 1.0) : -1;
+}
+
+static void progress_text(watch *w, const wr_job_status *s, wr_sbuf *out) {
+    double share = share_done(s);
+    wr_sbuf_addz(out, "  ");
+    if (share >= 0) wr_sbuf_printf(out, "%.0f %%, ", share * 100);
+    add_count(out, s->rows_in);
+    wr_sbuf_addz(out, " rows in (");
+    add_rate(out, w->rate);
+    wr_sbuf_addz(out, "/s), ");
+    add_count(out, s->rows_out);
+    wr_sbuf_addz(out, " out, memory ");
+    wr_text_size(s->memory_bytes, out);
+    wr_sbuf_addz(out, " of ");
+    wr_text_size(s->memory_limit_bytes, out);
+    if (s->checkpoints) wr_sbuf_printf(out, ", %" PRIu64 " checkpoint%s", s->checkpoints, s->checkpoints == 1 ? "" : "s");
+}
+
+static void progress_json(watch *w, const wr_job_status *s, wr_sbuf *out) {
+    double share = share_done(s);
+    wr_sbuf_printf(out, "{\"event\":\"progress\",\"rows_in\":%" PRIu64 ",\"rows_out\":%" PRIu64 ",\"rows_per_s\":%.0f", s->rows_in, s->rows_out, w->rate);
+    if (share >= 0) wr_sbuf_printf(out, ",\"done\":%.4f", share);
+    wr_sbuf_printf(out, ",\"memory_bytes\":%" PRIi64 ",\"memory_limit_bytes\":%" PRIi64 ",\"checkpoints\":%" PRIu64 ",\"running_us\":%" PRIi64 "}\n",
+                   s->memory_bytes, s->memory_limit_bytes, s->checkpoints, s->running_us);
+}
+
+static void say_silence(watch *w, const wr_job_status *s, int64_t now) {
+    wr_sbuf why = {0}, out = {0};
+    wr_job_why_silent(s, &why);
+    char text[sizeof w->silence];
+    snprintf(text, sizeof text, "%.*s", WR_FMT(wr_sbuf_str(&why)));
+    wr_sbuf_free(&why);
+    if (!strcmp(text, w->silence) && now - w->silence_said_us < SILENCE_AGAIN_US) return;
+    if (w->silence[0] && now - w->silence_said_us < SILENCE_US) return;
+    snprintf(w->silence, sizeof w->silence, "%s", text);
+    w->silence_said_us = now;
+    if (w->json) {
+        wr_sbuf_addz(&out, "{\"event\":\"silent\",\"why\":");
+        wr_sbuf_add_json(&out, wr_str_of(text));
+        wr_sbuf_addz(&out, "}\n");
+    } else {
+        wr_sbuf_printf(&out, "  %s\n", text);
+    }
+    put(w, &out);
+}
+
+static void say_progress(watch *w, const wr_job_status *s, int64_t now) {
+    wr_sbuf out = {0};
+    if (w->progress && !w->json) {
+        progress_text(w, s, &out);
+        fprintf(stderr, "\r\033[K%.*s", WR_FMT(wr_sbuf_str(&out)));
+        fflush(stderr);
+        w->drawn = true;
+        wr_sbuf_free(&out);
+        return;
+    }
+    if (now < w->next_line_us) return;
+    w->next_line_us = now + (share_done(s) >= 0 || w->json ? LINE_US : LINE_TAIL_US);
+    if (w->json) progress_json(w, s, &out);
+    else progress_text(w, s, &out), wr_sbuf_addc(&out, '\n');
+    put(w, &out);
+}
+
+void watch_tick(void *arg, wr_job *job) {
+    watch  *w = arg;
+    int64_t now = wr_mono_us(wr_world_posix());
+    if (w->quiet || now < w->next_us) return;
+    w->next_us = now + (w->progress ? LOOK_TTY_US : LOOK_US);
+    wr_job_status s;
+    wr_job_status_get(job, &s);
+    int64_t span = now - w->last_rows_us;
+    if (span >= LOOK_US) {
+        w->rate = (double)(s.rows_in - w->last_rows_in) * 1e6 / (double)span;
+        w->last_rows_in = s.rows_in;
+        w->last_rows_us = now;
+    } else if (!w->rate && now > w->started_us) {
+        w->rate = (double)s.rows_in * 1e6 / (double)(now - w->started_us);
+    }
+    if (s.rows_out != w->last_rows_out) {
+        w->last_rows_out = s.rows_out;
+        w->last_out_us = now;
+        w->silence[0] = '\0';
+    }
+    if (!s.finished && now - w->last_out_us >= SILENCE_US) say_silence(w, &s, now);
+    say_progress(w, &s, now);
+    wr_arena_free(s.arena);
+}
+
+/* ---- end ---- */
+static const char *end_word(const wr_job_status *s, wr_status status) {
+    if (status == WR_OK) return s->finished ? "done" : "stopped";
+    return status == WR_CANCELLED ? "stopped" : "failed";
+}
+
+static void end_text(watch *w, const wr_job_plan *plan, const wr_job_status *s, wr_status status, wr_sbuf *out) {
+    double seconds = (double)s->running_us / 1e6;
+    job_name(plan, out);
+    wr_sbuf_printf(out, " %s after ", end_word(s, status));
+    wr_text_duration(s->running_us, out);
+    wr_sbuf_addz(out, ": ");
+    add_count(out, s->rows_in);
+    wr_sbuf_addz(out, " rows in");
+    if (seconds > 0.01) wr_sbuf_addz(out, " ("), add_rate(out, (double)s->rows_in / seconds), wr_sbuf_addz(out, "/s)");
+    wr_sbuf_addz(out, ", ");
+    add_count(out, s->rows_out);
+    wr_sbuf_addz(out, " rows out, memory at most ");
+    wr_text_size(s->memory_peak_bytes, out);
+    wr_sbuf_addz(out, " of ");
+    wr_text_size(s->memory_limit_bytes, out);
+    wr_sbuf_addz(out, " (process ");
+    wr_text_size(wr_peak_rss_bytes(), out);
+    wr_sbuf_addc(out, ')');
+    if (s->checkpoints) {
+        wr_sbuf_printf(out, ", %" PRIu64 " checkpoint%s, the last ", s->checkpoints, s->checkpoints == 1 ? "" : "s");
+        wr_text_size(s->last_checkpoint_bytes, out);
+        wr_sbuf_addz(out, " in ");
+        wr_text_duration(s->last_checkpoint_us, out);
+    }
+    wr_sbuf_addz(out, "\nwhere every row went:\n");
+    wr_sbuf ledger = {0};
+    bool    closes = wr_job_ledger_text(s, &ledger);
+    for (char *at = ledger.at, *end = ledger.at + ledger.len; at < end;) {
+        char *nl = memchr(at, '\n', (size_t)(end - at));
+        char *to = nl ? nl : end;
+        wr_sbuf_printf(out, "  %.*s\n", (int)(to - at), at);
+        at = to + 1;
+    }
+    wr_sbuf_free(&ledger);
+    if (status == WR_OK && s->finished) wr_sbuf_addz(out, closes ? "the ledger closes\n" : "THE LEDGER DOES NOT CLOSE\n");
+    else wr_sbuf_addz(out, closes ? "the ledger closes so far\n" : "rows in flight at the stop are not accounted for\n");
+    w->ledger_open = w->ledger_open || (!closes && status == WR_OK && s->finished);
+}
+
+static void end_json(watch *w, const wr_job_status *s, wr_status status, wr_sbuf *out) {
+    wr_sbuf spare = {0};
+    bool    closes = wr_job_ledger_text(s, &spare);
+    wr_sbuf_free(&spare);
+    w->ledger_open = w->ledger_open || (!closes && status == WR_OK && s->finished);
+    wr_sbuf_printf(out, "{\"event\":\"end\",\"outcome\":\"%s\",\"status\":\"%s\",\"rows_in\":%" PRIu64 ",\"rows_out\":%" PRIu64, end_word(s, status),
+                   wr_status_name(status), s->rows_in, s->rows_out);
+    wr_sbuf_printf(out, ",\"running_us\":%" PRIi64 ",\"cpu_us\":%" PRIi64 ",\"memory_peak_bytes\":%" PRIi64 ",\"memory_limit_bytes\":%" PRIi64
+                   ",\"peak_rss_bytes\":%" PRIi64, s->running_us, wr_cpu_time_us(), s->memory_peak_bytes, s->memory_limit_bytes, wr_peak_rss_bytes());
+    wr_sbuf_printf(out, ",\"checkpoints\":%" PRIu64 ",\"checkpoint_epoch\":%" PRIu64 ",\"last_checkpoint_us\":%" PRIi64 ",\"last_checkpoint_bytes\":%" PRIi64
+                   ",\"closes\":%s,\"ledger\":", s->checkpoints, s->checkpoint_epoch, s->last_checkpoint_us, s->last_checkpoint_bytes,
+                   closes ? "true" : "false");
+    wr_job_ledger_json(s, out);
+    wr_sbuf_addz(out, "}\n");
+}
+
+void watch_end(void *arg, const wr_job_plan *plan, wr_job *job, wr_status status, const wr_err *err) {
+    (void)err; /* printed once, by the command */
+    watch        *w = arg;
+    wr_job_status s;
+    fflush(stdout);
+    wr_job_status_get(job, &s);
+    if (status == WR_CANCELLED) w->stop_epoch = s.checkpoint_epoch;
+    wr_sbuf out = {0};
+    if (w->json) end_json(w, &s, status, &out);
+    else end_text(w, plan, &s, status, &out);
+    if (w->quiet) wr_sbuf_free(&out);
+    else put(w, &out);
+    wr_arena_free(s.arena);
+}

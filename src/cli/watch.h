@@ -1,0 +1,23 @@
+/* cli/watch.h: what a running job tells people on stderr; private to cli/ (see watch.c). */
+#pragma once
+#include "cli.h"
+
+typedef struct watch {
+    wr_session *session;
+    bool        json, quiet, tty, progress; /* progress: a line that is drawn over, only on a terminal that gets no results */
+    bool        drawn;                      /* such a line is on the screen */
+    bool        started_said, recalled;
+    int64_t     started_us, next_us, next_line_us;
+    uint64_t    last_rows_in, last_rows_out;
+    int64_t     last_rows_us, last_out_us;
+    double      rate;
+    char        silence[512];               /* said last */
+    int64_t     silence_said_us;
+    bool        stopped_clean;              /* the last job was stopped with its state saved */
+    uint64_t    stop_epoch;
+    bool        ledger_open;                /* some ledger did not close */
+} watch;
+
+void watch_start(void *watch, const wr_job_plan *plan, wr_job *job);
+void watch_tick(void *watch, wr_job *job);
+void watch_end(void *watch, const wr_job_plan *plan, wr_job *job, wr_status status, const wr_err *err);
