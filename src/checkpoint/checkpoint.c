@@ -101,7 +101,7 @@ static wr_status read_one(wr_world *world, const char *dir, uint64_t epoch, wr_c
     memset(ck, 0, sizeof *ck);
     ck->epoch = epoch;
     file_path(ck->path, sizeof ck->path, dir, epoch);
-    WR_TRY(wr_file_read_all(world, ck->path, 0, &ck->file, err));
+    WR_TRY(wr_file_read_all(world, ck->path, (size_t)1 << 40, &ck->file, err));
     enum { FOOT = 8 + 4 + 8 };
     if (ck->file.len < 20 + FOOT || memcmp(ck->file.at, HEAD, sizeof HEAD) != 0) return damaged(ck, "it is not a checkpoint file", err);
     wr_reader r = {.at = (const uint8_t *)ck->file.at + 8, .end = (const uint8_t *)ck->file.at + ck->file.len};
