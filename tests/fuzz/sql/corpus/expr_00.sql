@@ -1,0 +1,21 @@
+SELECT 1;
+SELECT 0;
+SELECT 007;
+SELECT 1.5;
+SELECT .5;
+SELECT 5.;
+SELECT 1e0;
+SELECT 1.5E-10;
+SELECT 2.e+3;
+SELECT 'a';
+SELECT '';
+SELECT 'it''s';
+SELECT 'two
+lines';
+SELECT 'straße 😀';
+SELECT n'abc';
+SELECT U&'\0041\+01F600';
+SELECT u&'a\\b';
+SELECT 'back\slash';
+SELECT X'0102ff';
+SELECT x'';

@@ -1,0 +1,13 @@
+SELECT f(TABLE t PARTITION BY (a, b) ORDER BY ts DESC, DESCRIPTOR(a, b));
+SELECT f(TABLE (SELECT a FROM t));
+SELECT f(DEFAULT, 1);
+SELECT f(x => DEFAULT);
+SELECT TUMBLE((SELECT a FROM t), DESCRIPTOR(ts), INTERVAL '1' DAY);
+SELECT a--x
++b;
+SELECT a/* x */+/**/b;
+SELECT a // x
+ - b;
+SELECT 	 a 
++ b;
+SELECT a/*--*/;

@@ -1,0 +1,8 @@
+SELECT * FROM a CROSS JOIN b;
+SELECT * FROM a NATURAL JOIN b;
+SELECT * FROM a NATURAL LEFT JOIN b;
+SELECT * FROM a JOIN (b JOIN c ON b.x = c.x) ON a.x = b.x;
+SELECT * FROM (a, b) CROSS JOIN c;
+SELECT * FROM a, b JOIN c ON b.x = c.x;
+SELECT * FROM (a JOIN b ON a.x = b.x);
+SELECT * FROM a FULL JOIN b ON a.x = b.x;

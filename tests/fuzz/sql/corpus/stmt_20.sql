@@ -1,0 +1,8 @@
+DROP CATALOG c;
+USE d;
+USE c.d;
+USE CATALOG c;
+USE MODULES core, hive;
+ALTER TABLE t RENAME TO u;
+ALTER TABLE IF EXISTS c.d.t RENAME a TO b;
+ALTER TABLE t SET ('a' = 'b', 'c' = 'd');
