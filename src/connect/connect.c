@@ -1,0 +1,226 @@
+/* connect/connect.c: the table of connectors, and the check of a table's options against it.
+ *
+ * Idea       every option that is known anywhere (connector, format, every source) stands in a spec; what is in none of them gets the
+ *            nearest name. A '#' in a spec's key stands for a column's name (datagen).
+ * Thread     read-only.                                                                                                */
+#define _GNU_SOURCE 1 /* strchrnul */
+#include "connect/parts.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+static const wr_connector *const connectors[] = {&wr_connector_filesystem, &wr_connector_datagen, &wr_connector_nexmark, &wr_connector_ridelo,
+                                                 &wr_connector_sqlite,     &wr_connector_print,   &wr_connector_result,  &wr_connector_blackhole};
+
+const wr_connector *const *wr_connectors(size_t *n) {
+    *n = WR_COUNT_OF(connectors);
+    return connectors;
+}
+
+const wr_connector *wr_connector_find(wr_str name) {
+    for (size_t i = 0; i < WR_COUNT_OF(connectors); i++)
+        if (wr_str_eq(name, wr_str_of(connectors[i]->name))) return connectors[i];
+    return NULL;
+}
+
+const wr_option_spec wr_source_specs[] = {
+    {"on-error", "enum:fail|skip|dead-letter", "fail", false, "what a bad record does: stop the job, be skipped and counted, or go to dead-letter.path"},
+    {"dead-letter.path", "path", NULL, false, "file for bad records: one JSON line each, with place, reason and the bytes"},
+    {"scan.idle-timeout", "duration", NULL, false, "a partition silent for so long no longer holds back the watermark"},
+    {"watermark.future-guard", "duration", NULL, false, "a row dated more than this ahead is refused instead of moving the watermark"},
+    {"watermark.alignment", "duration", NULL, false, "a partition that runs ahead of the slowest by more than this waits"},
+    {"max-record-bytes", "size", "16 MiB", false, "longer records are bad records and are passed over"},
+    {0}};
+
+static const wr_option_spec common_specs[] = {
+    {"connector", "string", NULL, true, "which connector"}, {"format", "string", NULL, false, "how records are written"}, {0}};
+
+wr_status option_error(wr_connect_ctx *ctx, const wr_table_info *t, const char *key, const char *code, const char *fmt, ...) {
+    char    text[600];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    const wr_option *o = wr_options_find(&t->options, key);
+    wr_diags_add(ctx->diags, WR_SEV_ERROR, code, o ? o->at : t->at, "table '%.*s': %s", WR_FMT(t->name), text);
+    return WR_USER;
+}
+
+wr_str option_text(const wr_table_info *t, const wr_option_spec *specs, const char *key) { return wr_str_trim(wr_option_string(&t->options, specs, key)); }
+
+static void list_formats(wr_diags *diags, wr_str name, bool for_write) {
+    size_t                  n;
+    const wr_format *const *formats = wr_formats(&n);
+    wr_str                  names[32];
+    wr_sbuf                 text = {0};
+    for (size_t i = 0; i < n && i < WR_COUNT_OF(names); i++) {
+        names[i] = wr_str_of(formats[i]->name);
+        if (for_write && !formats[i]->can_write) continue;
+        wr_sbuf_printf(&text, "%s%s", text.len ? ", " : "", formats[i]->name);
+    }
+    int near = name.len ? wr_nearest(name, names, n) : -1;
+    if (near >= 0) wr_diags_hint(diags, "did you mean '%.*s'? There are: %s", WR_FMT(names[near]), text.at);
+    else wr_diags_hint(diags, "there are: %s", text.at);
+    wr_sbuf_free(&text);
+}
+
+const wr_format *table_format(const wr_table_info *t, wr_connect_ctx *ctx) {
+    const wr_option *o = wr_options_find(&t->options, "format");
+    const wr_format *format = o ? wr_format_find(wr_str_trim(o->value)) : NULL;
+    if (format) return format;
+    if (o) wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR124", o->at, "there is no format '%.*s'", WR_FMT(o->value));
+    else wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s' has no 'format'", WR_FMT(t->name));
+    list_formats(ctx->diags, o ? o->value : WR_STR(""), false);
+    return NULL;
+}
+
+/* ---- checking ---- */
+
+/* Does a key match a spec's, with '#' for any column name? *column is that name. */
+static bool key_matches(const char *spec, wr_str key, wr_str *column) {
+    const char *hash = strchr(spec, '#');
+    *column = (wr_str){"", 0};
+    if (!hash) return wr_str_eq(key, wr_str_of(spec));
+    size_t before = (size_t)(hash - spec), after = strlen(hash + 1);
+    if (key.len <= before + after || memcmp(key.ptr, spec, before) || memcmp(key.ptr + key.len - after, hash + 1, after)) return false;
+    *column = (wr_str){key.ptr + before, key.len - before - after};
+    return true;
+}
+
+typedef struct spec_sets { const wr_option_spec *at[6]; uint32_t n; } spec_sets;
+
+static const wr_option_spec *find_spec(const spec_sets *sets, wr_str key, wr_str *column) {
+    for (uint32_t i = 0; i < sets->n; i++)
+        for (const wr_option_spec *s = sets->at[i]; s->key; s++)
+            if (key_matches(s->key, key, column)) return s;
+    return NULL;
+}
+
+static void unknown_option(const wr_table_info *t, const wr_option *o, const spec_sets *sets, const char *what, wr_diags *diags) {
+    wr_str  names[128];
+    size_t  n = 0;
+    wr_sbuf text = {0};
+    for (uint32_t i = 0; i < sets->n; i++)
+        for (const wr_option_spec *s = sets->at[i]; s->key && n < WR_COUNT_OF(names); s++) {
+            names[n++] = wr_str_of(s->key);
+            wr_sbuf_printf(&text, "%s%s", text.len ? ", " : "", s->key);
+        }
+    wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "table '%.*s': '%s' has no option '%.*s'", WR_FMT(t->name), what, WR_FMT(o->key));
+    int near = wr_nearest(o->key, names, n);
+    if (near >= 0) wr_diags_hint(diags, "did you mean '%.*s'?", WR_FMT(names[near]));
+    else wr_diags_hint(diags, "there are: %s", text.at ? text.at : "none");
+    wr_sbuf_free(&text);
+}
+
+/* The value against the spec's kind. */
+static void check_value(const wr_option *o, const wr_option_spec *spec, wr_diags *diags) {
+    wr_options one = {1, o};
+    char       key[300];
+    bool       b;
+    int64_t    v;
+    snprintf(key, sizeof key, "%.*s", (int)WR_MIN(o->key.len, sizeof key - 1), o->key.ptr);
+    if (!strcmp(spec->kind, "bool")) wr_option_bool(&one, spec, key, &b, diags);
+    else if (!strcmp(spec->kind, "int")) wr_option_int(&one, spec, key, &v, diags);
+    else if (!strcmp(spec->kind, "duration")) wr_option_duration(&one, spec, key, &v, diags);
+    else if (!strcmp(spec->kind, "size")) wr_option_size(&one, spec, key, &v, diags);
+    else if (!strcmp(spec->kind, "path") && !wr_str_trim(o->value).len) wr_diags_add(diags, WR_SEV_ERROR, "WR121", o->at, "option '%s' is empty, expected a path", key);
+    if (strncmp(spec->kind, "enum:", 5)) return;
+    wr_str names[16];
+    size_t n = 0;
+    for (const char *p = spec->kind + 5; *p && n < WR_COUNT_OF(names);) {
+        const char *bar = strchrnul(p, '|');
+        names[n] = (wr_str){p, (size_t)(bar - p)};
+        if (wr_str_ieq(names[n++], wr_str_trim(o->value))) return;
+        p = *bar ? bar + 1 : bar;
+    }
+    wr_diags_add(diags, WR_SEV_ERROR, "WR121", o->at, "option '%s' is '%.*s', expected one of %s", key, WR_FMT(o->value), spec->kind + 5);
+    int near = wr_nearest(o->value, names, n);
+    if (near >= 0) wr_diags_hint(diags, "did you mean '%.*s'?", WR_FMT(names[near]));
+}
+
+static void check_column(const wr_table_info *t, const wr_option *o, wr_str column, wr_diags *diags) {
+    if (!column.len || wr_schema_find(t->schema, column) >= 0) return;
+    wr_str *names = wr_malloc((t->schema->n + 1) * sizeof *names);
+    for (uint32_t i = 0; i < t->schema->n; i++) names[i] = t->schema->fields[i].name;
+    wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "option '%.*s': the table has no column '%.*s'", WR_FMT(o->key), WR_FMT(column));
+    int near = wr_nearest(column, names, t->schema->n);
+    if (near >= 0) wr_diags_hint(diags, "did you mean '%.*s'?", WR_FMT(names[near]));
+    wr_free(names);
+}
+
+static const wr_connector *check_connector(const wr_table_info *t, bool as_source, wr_diags *diags) {
+    const wr_option    *o = wr_options_find(&t->options, "connector");
+    const wr_connector *c = o ? wr_connector_find(wr_str_trim(o->value)) : NULL;
+    if (c && (as_source ? c->source_new != NULL : c->sink_new != NULL)) return c;
+    if (c) wr_diags_add(diags, WR_SEV_ERROR, "WR123", o->at, "table '%.*s': the connector '%s' cannot be %s", WR_FMT(t->name), c->name, as_source ? "read" : "written to");
+    else if (o) wr_diags_add(diags, WR_SEV_ERROR, "WR123", o->at, "there is no connector '%.*s'", WR_FMT(o->value));
+    else wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s' has no 'connector'", WR_FMT(t->name));
+    wr_sbuf text = {0};
+    wr_str  names[32];
+    size_t  n = 0;
+    for (size_t i = 0; i < WR_COUNT_OF(connectors); i++) {
+        if (as_source ? !connectors[i]->source_new : !connectors[i]->sink_new) continue;
+        names[n++] = wr_str_of(connectors[i]->name);
+        wr_sbuf_printf(&text, "%s%s", text.len ? ", " : "", connectors[i]->name);
+    }
+    int near = o && !c ? wr_nearest(o->value, names, n) : -1;
+    if (near >= 0) wr_diags_hint(diags, "did you mean '%.*s'? There are: %s", WR_FMT(names[near]), text.at);
+    else wr_diags_hint(diags, "connectors that can be %s: %s", as_source ? "read" : "written to", text.at);
+    wr_sbuf_free(&text);
+    return NULL;
+}
+
+/* 'csv.header' on a table of format json: the option belongs to somebody else. */
+static bool other_format(const wr_option *o, const wr_format *mine, const wr_format **owner) {
+    size_t                  n;
+    const wr_format *const *formats = wr_formats(&n);
+    for (size_t i = 0; i < n; i++)
+        for (const wr_option_spec *s = formats[i]->specs; s->key; s++)
+            if (formats[i] != mine && wr_str_eq(o->key, wr_str_of(s->key))) return *owner = formats[i], true;
+    return false;
+}
+
+bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *diags) {
+    uint32_t            before = diags->n_errors;
+    const wr_connector *c = check_connector(t, as_source, diags);
+    if (!c) return false;
+    spec_sets        sets = {{common_specs, c->specs, wr_source_specs}, 3}; /* a table may be read and written: source options are never wrong */
+    const wr_option *f = wr_options_find(&t->options, "format");
+    const wr_format *format = f ? wr_format_find(wr_str_trim(f->value)) : NULL;
+    if (c->needs_format) {
+        if (f && !format) wr_diags_add(diags, WR_SEV_ERROR, "WR124", f->at, "there is no format '%.*s'", WR_FMT(f->value)), list_formats(diags, f->value, !as_source);
+        if (!f) wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s' has no 'format'", WR_FMT(t->name)), list_formats(diags, WR_STR(""), !as_source);
+        if (format && !as_source && !format->can_write)
+            wr_diags_add(diags, WR_SEV_ERROR, "WR125", f->at, "the format '%s' can only be read", format->name), list_formats(diags, WR_STR(""), true);
+        if (format) sets.at[sets.n++] = format->specs;
+        if (format && as_source && format->changes == WR_FORMAT_UPSERT && !t->n_key)
+            wr_diags_add(diags, WR_SEV_ERROR, "WR128", t->at, "the format '%s' needs a PRIMARY KEY (...) NOT ENFORCED: it says which rows replace each other", format->name);
+    } else if (f) {
+        wr_diags_add(diags, WR_SEV_ERROR, "WR120", f->at, "table '%.*s': the connector '%s' has no format", WR_FMT(t->name), c->name);
+    }
+    for (uint32_t i = 0; i < t->options.n; i++) {
+        const wr_option      *o = &t->options.at[i];
+        const wr_format      *owner;
+        wr_str                column;
+        const wr_option_spec *spec = find_spec(&sets, o->key, &column);
+        for (uint32_t k = 0; k < i; k++)
+            if (wr_str_eq(t->options.at[k].key, o->key)) wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "option '%.*s' is given twice", WR_FMT(o->key));
+        if (spec) {
+            check_column(t, o, column, diags);
+            check_value(o, spec, diags);
+        } else if (c->needs_format && other_format(o, format, &owner)) {
+            wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "table '%.*s': option '%.*s' belongs to the format '%s', this table's is '%.*s'", WR_FMT(t->name), WR_FMT(o->key), owner->name,
+                         f ? (int)f->value.len : 0, f ? f->value.ptr : "");
+        } else {
+            unknown_option(t, o, &sets, c->name, diags);
+        }
+    }
+    for (const wr_option_spec *s = c->specs; s->key; s++)
+        if (s->required && !wr_options_find(&t->options, s->key)) {
+            wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s': the connector '%s' needs the option '%s'", WR_FMT(t->name), c->name, s->key);
+            wr_diags_hint(diags, "%s", s->doc);
+        }
+    const wr_option *policy = wr_options_find(&t->options, "on-error");
+    if (as_source && policy && wr_str_ieq(wr_str_trim(policy->value), WR_STR("dead-letter")) && !wr_options_find(&t->options, "dead-letter.path"))
+        wr_diags_add(diags, WR_SEV_ERROR, "WR122", policy->at, "'on-error' = 'dead-letter' needs 'dead-letter.path'");
+    return diags->n_errors == before;
+}

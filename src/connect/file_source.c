@@ -1,0 +1,626 @@
+/* connect/file_source.c: the source of 'filesystem': files as partitions, read in chunks of about 1 MiB cut at a record's end.
+ *
+ * Idea       a file is known by its inode, not its name: so a position survives log rotation. `next` goes round the files that have
+ *            something to give; in tail mode, when none has, the directory is looked at again every poll interval: new files become
+ *            partitions, renamed ones keep theirs, one that became shorter than our position was truncated and begins anew,
+ *            one that was removed is read to its end through the handle that is still open.
+ * Torn line  a last line without line break is a record when bounded, and waits for the rest when tailing.
+ * Too long   a record longer than max-record-bytes is passed over piece by piece; one chunk tells the decoder where and how long.
+ * Invariant  a partition's index never changes; `offset` counts uncompressed bytes handed out.
+ * Bounds     64 open handles; one chunk, at most max-record-bytes + 1 MiB; for compressed files the tail of the last chunk is kept.
+ * Thread     next, save, load: under the turn lock. decode: any worker; it sees only the chunk and what hangs on it.      */
+#define _GNU_SOURCE 1 /* memrchr */
+#include "connect/parts.h"
+
+enum { CHUNK_BYTES = (1 << 20) - 4096, OPEN_MAX_FILES = 64, RAW_SHOWN = 200, SAVE_VERSION = 1 };
+
+typedef struct chunk_note { /* hangs on a chunk (rows_from): what decode may know of the file */
+    wr_str   path;
+    uint64_t size;
+    int64_t  mtime_us;
+    uint64_t too_long; /* bytes of an over-long record; data holds its beginning */
+} chunk_note;
+
+typedef struct file_part {
+    char            *path;
+    uint64_t         inode, device, size;
+    int64_t          mtime_us;
+    uint64_t         offset;
+    file_reader     *reader;
+    uint64_t         used;     /* turn of the last use, for closing the least recently used */
+    wr_sbuf          carry;    /* compressed: text read but not handed out */
+    uint64_t         skipping; /* bytes passed over of an over-long record, 0 = none */
+    uint8_t          shown[RAW_SHOWN];
+    wr_envelope_seen seen;
+    bool             done;     /* never again */
+    bool             at_end;   /* nothing more until the next look */
+    bool             gone;     /* no name leads to it any more */
+} file_part;
+
+typedef struct file_source {
+    wr_source         base;
+    wr_world         *world;
+    wr_account       *acct;
+    wr_str            paths, table;
+    const wr_format  *format;
+    wr_options        options;
+    bool              tail, envelope;
+    int64_t           max_record_bytes, poll_us, last_look_us;
+    uint32_t          n_physical, n_cols, n_workers;
+    const wr_schema  *schema;
+    const wr_str     *metadata_keys;
+    const uint8_t    *needed;
+    wr_schema         physical;
+    wr_decoder      **decoders; /* one a worker */
+    WR_ARR(file_part *) parts;
+    uint32_t          turn, n_open;
+    uint64_t          clock;
+} file_source;
+
+/* ---- the list of files ---- */
+
+static file_part *add_part(file_source *s, const char *path, const wr_file_info *info) {
+    file_part *p = wr_calloc(1, sizeof *p);
+    p->path = wr_strdup(path);
+    p->inode = info->inode, p->device = info->device, p->size = info->size_bytes, p->mtime_us = info->mtime_us;
+    wr_arr_push(&s->parts, p);
+    return p;
+}
+
+static void free_part(file_part *p) {
+    file_reader_free(p->reader);
+    wr_sbuf_free(&p->carry);
+    wr_arr_free(&p->seen.list);
+    wr_free(p->path);
+    wr_free(p);
+}
+
+static void set_path(file_part *p, const char *path) {
+    if (!strcmp(p->path, path)) return;
+    wr_free(p->path);
+    p->path = wr_strdup(path);
+}
+
+static file_part *part_of(file_source *s, const wr_file_info *info) {
+    for (uint32_t i = 0; i < s->parts.n; i++) {
+        file_part *p = s->parts.at[i];
+        if (p->inode == info->inode && p->device == info->device && !p->gone) return p;
+    }
+    return NULL;
+}
+
+static void restart_part(file_source *s, file_part *p) { /* truncated */
+    if (p->reader && file_reader_is_open(p->reader)) s->n_open--;
+    file_reader_free(p->reader);
+    p->reader = NULL;
+    p->offset = 0;
+    p->skipping = 0;
+    p->done = false;
+    wr_sbuf_clear(&p->carry);
+}
+
+/* A name of our list leads elsewhere now: is the file still in that directory, under another name? */
+static void find_moved(file_source *s, file_part *p) {
+    wr_sbuf       dir = {0}, path = {0};
+    wr_file_info *names = NULL;
+    size_t        n = 0;
+    wr_sbuf_add_str(&dir, path_dir(wr_str_of(p->path)));
+    p->gone = true;
+    if (s->world->vt->list(s->world, dir.at, &names, &n, NULL) == WR_OK) {
+        for (size_t i = 0; i < n; i++) {
+            if (names[i].inode != p->inode || names[i].device != p->device) continue;
+            wr_sbuf_printf(&path, "%s/%s", dir.at, names[i].name);
+            set_path(p, path.at);
+            p->size = names[i].size_bytes;
+            p->gone = false;
+        }
+        wr_free(names);
+    }
+    wr_sbuf_free(&dir);
+    wr_sbuf_free(&path);
+}
+
+static wr_status look(file_source *s, wr_err *err) {
+    file_list found = {0};
+    wr_status status = file_list_find(s->world, s->paths, false, &found, err);
+    uint32_t  n_before = s->parts.n;
+    uint8_t  *still = wr_calloc(n_before + 1, 1);
+    for (uint32_t i = 0; status == WR_OK && i < found.list.n; i++) {
+        const file_entry *e = &found.list.at[i];
+        file_part        *p = part_of(s, &e->info);
+        if (!p) {
+            add_part(s, e->path, &e->info);
+            continue;
+        }
+        for (uint32_t k = 0; k < n_before; k++)
+            if (s->parts.at[k] == p) still[k] = 1;
+        set_path(p, e->path);
+        if (e->info.size_bytes < p->offset && !(p->reader && file_reader_compressed(p->reader))) restart_part(s, p);
+        if (e->info.size_bytes != p->size || e->info.mtime_us != p->mtime_us) p->at_end = false;
+        p->size = e->info.size_bytes;
+        p->mtime_us = e->info.mtime_us;
+    }
+    for (uint32_t k = 0; status == WR_OK && k < n_before; k++) {
+        file_part *p = s->parts.at[k];
+        if (still[k] || p->gone) continue;
+        find_moved(s, p);
+        p->at_end = false; /* whatever was written before it went is read; then a gone part is done */
+    }
+    wr_free(still);
+    file_list_free(&found);
+    s->last_look_us = wr_mono_us(s->world);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static void close_oldest(file_source *s, const file_part *but) {
+    file_part *oldest = NULL;
+    for (uint32_t i = 0; i < s->parts.n; i++) {
+        file_part *p = s->parts.at[i];
+        if (p == but || p->gone || !p->reader || !file_reader_is_open(p->reader)) continue;
+        if (!oldest || p->used < oldest->used) oldest = p;
+    }
+    if (!oldest) return;
+    file_reader_park(oldest->reader);
+    s->n_open--;
+}
+
+/* Opens the part's file; *there = false if it is gone for good. */
+static wr_status open_part(file_source *s, file_part *p, bool *there, wr_err *err) {
+    wr_file     *file;
+    wr_file_info info;
+    *there = true;
+    p->used = ++s->clock;
+    if (p->reader && file_reader_is_open(p->reader)) return WR_OK;
+    if (p->gone) return *there = false, WR_OK;
+    if (s->n_open >= OPEN_MAX_FILES) close_oldest(s, p);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        wr_status status = s->world->vt->file_open(s->world, p->path, WR_OPEN_READ, &file, err);
+        if (status == WR_OK) status = s->world->vt->file_info(s->world, file, &info, err);
+        if (status != WR_OK && !s->tail) {
+            wr_err_detail(err, "it is an input of the table '%.*s'", WR_FMT(s->table));
+            return status;
+        }
+        if (status == WR_OK && info.inode == p->inode && info.device == p->device) {
+            if (!p->reader) p->reader = file_reader_new(s->world, s->acct, p->path, file);
+            else file_reader_resume(p->reader, file);
+            s->n_open++;
+            return WR_OK;
+        }
+        if (status == WR_OK) s->world->vt->file_close(s->world, file);
+        bool exists;
+        if (status != WR_OK && s->world->vt->stat(s->world, p->path, &info, &exists, NULL) == WR_OK && exists) return status; /* it is there: rights */
+        find_moved(s, p);
+        if (p->gone) break;
+    }
+    *there = false;
+    return WR_OK;
+}
+
+static void close_part(file_source *s, file_part *p) {
+    p->done = true;
+    if (p->reader && file_reader_is_open(p->reader)) s->n_open--;
+    file_reader_free(p->reader);
+    p->reader = NULL;
+    wr_sbuf_free(&p->carry);
+}
+
+/* Where may a chunk of the bytes be cut? */
+static size_t cut(const file_source *s, const uint8_t *data, size_t len) {
+    if (s->format->split) {
+        uint64_t state = 0;
+        return s->format->split(data, len, &s->options, &state);
+    }
+    const uint8_t *nl = memrchr(data, '\n', len);
+    return nl ? (size_t)(nl + 1 - data) : 0;
+}
+
+/* Bytes after p->offset into a new wr_mem: carried ones first. *end: nothing more in the file now. */
+static wr_status read_bytes(file_part *p, size_t want, wr_mem **mem, uint8_t **data, size_t *len, bool *end, wr_err *err) {
+    size_t had = p->carry.len, got = 0;
+    *mem = wr_mem_new(WR_MAX(want, had) + 2048); /* one block, with room for the note */
+    *data = wr_mem_alloc(*mem, WR_MAX(want, had) + 64);
+    if (had) memcpy(*data, p->carry.at, had);
+    if (want > had) {
+        wr_status status = file_reader_read(p->reader, p->offset + p->skipping + had, *data + had, want - had, &got, err);
+        if (status != WR_OK) {
+            wr_mem_unref(*mem);
+            return status;
+        }
+    }
+    *len = had + got;
+    *end = had + got < want;
+    memset(*data + *len, 0, 64);
+    return WR_OK;
+}
+
+static void keep_carry(file_source *s, file_part *p, const uint8_t *from, size_t len) {
+    if (!file_reader_compressed(p->reader)) return;
+    size_t before = p->carry.cap;
+    if (p->carry.cap > (size_t)CHUNK_BYTES && len < CHUNK_BYTES / 2) wr_sbuf_free(&p->carry);
+    wr_sbuf_clear(&p->carry);
+    wr_sbuf_add(&p->carry, from, len);
+    if (s->acct) wr_account_add(s->acct, (int64_t)p->carry.cap - (int64_t)before);
+}
+
+static chunk_note *note_of(file_part *p, wr_mem *mem) {
+    chunk_note *note = wr_mem_calloc(mem, sizeof *note);
+    size_t      n = strlen(p->path);
+    char       *path = wr_mem_alloc(mem, n + 1);
+    memcpy(path, p->path, n + 1);
+    *note = (chunk_note){.path = {path, n}, .size = p->size, .mtime_us = p->mtime_us};
+    return note;
+}
+
+static void give(const file_source *s, file_part *p, uint32_t index, wr_mem *mem, uint8_t *data, size_t len, wr_chunk *out) {
+    *out = (wr_chunk){.partition = index, .first = p->offset == 0, .offset = p->offset, .mem = mem, .data = data, .len = len};
+    out->rows_from = (uint64_t)(uintptr_t)note_of(p, mem);
+    if (s->envelope) wr_envelope_mark(data, len, &p->seen);
+    p->offset += len;
+    out->last = p->done;
+}
+
+/* The rest of an over-long record: up to and with its line break. True when it is over (a chunk was made). */
+static wr_status pass_over(file_source *s, file_part *p, uint32_t index, wr_chunk *out, bool *made, wr_err *err) {
+    wr_mem  *mem;
+    uint8_t *data;
+    size_t   len;
+    bool     end;
+    *made = false;
+    WR_TRY(read_bytes(p, CHUNK_BYTES, &mem, &data, &len, &end, err));
+    uint8_t *nl = memchr(data, '\n', len);
+    size_t   used = nl ? (size_t)(nl + 1 - data) : len;
+    p->skipping += used;
+    keep_carry(s, p, data + used, len - used);
+    wr_mem_unref(mem);
+    if (!nl && !(end && !s->tail)) {
+        p->at_end = end;
+        return WR_OK;
+    }
+    mem = wr_mem_new(RAW_SHOWN + 256);
+    uint8_t *shown = wr_mem_alloc(mem, RAW_SHOWN + 64);
+    memset(shown, 0, RAW_SHOWN + 64);
+    memcpy(shown, p->shown, RAW_SHOWN);
+    bool done = end && !nl;
+    p->done = done;
+    *out = (wr_chunk){.partition = index, .first = p->offset == 0, .last = done, .offset = p->offset, .mem = mem, .data = shown, .len = RAW_SHOWN};
+    chunk_note *note = note_of(p, mem);
+    note->too_long = p->skipping;
+    out->rows_from = (uint64_t)(uintptr_t)note;
+    p->offset += p->skipping;
+    p->skipping = 0;
+    if (done) close_part(s, p);
+    *made = true;
+    return WR_OK;
+}
+
+/* Tries to get a chunk from one part. */
+static wr_status read_part(file_source *s, file_part *p, uint32_t index, wr_chunk *out, bool *made, wr_err *err) {
+    bool there;
+    *made = false;
+    WR_TRY(open_part(s, p, &there, err));
+    if (!there) {
+        close_part(s, p);
+        *out = (wr_chunk){.partition = index, .first = p->offset == 0, .last = true, .offset = p->offset};
+        *made = true;
+        return WR_OK;
+    }
+    if (p->skipping) return pass_over(s, p, index, out, made, err);
+    for (size_t want = CHUNK_BYTES;; want = WR_MIN(want * 4, (size_t)s->max_record_bytes + CHUNK_BYTES)) {
+        wr_mem  *mem;
+        uint8_t *data;
+        size_t   len;
+        bool     end;
+        WR_TRY(read_bytes(p, want, &mem, &data, &len, &end, err));
+        size_t n = cut(s, data, len);
+        bool   final = end && (!s->tail || p->gone || file_reader_compressed(p->reader));
+        if (final && (int64_t)(len - n) <= s->max_record_bytes) n = len; /* a last line without line break */
+        if (n || (end && !len)) {
+            final &= n == len;
+            p->at_end = end && s->tail;
+            keep_carry(s, p, data + n, len - n);
+            p->done = final;
+            *made = n || final;
+            if (*made) give(s, p, index, mem, data, n, out);
+            else wr_mem_unref(mem);
+            if (final) close_part(s, p);
+            return WR_OK;
+        }
+        if ((int64_t)len > s->max_record_bytes) { /* no end in sight */
+            memcpy(p->shown, data, RAW_SHOWN);
+            p->skipping = len;
+            keep_carry(s, p, data, 0);
+            wr_mem_unref(mem);
+            return WR_OK;
+        }
+        keep_carry(s, p, data, len);
+        wr_mem_unref(mem);
+        if (end) {
+            p->at_end = true; /* a torn last line waits */
+            return WR_OK;
+        }
+    }
+}
+
+static bool is_held(const uint64_t *held, uint32_t i) { return held && (held[i >> 6] >> (i & 63) & 1); }
+
+static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *out, wr_next *state, int64_t *retry_us, wr_err *err) {
+    file_source *s = (file_source *)base;
+    *out = (wr_chunk){0};
+    uint32_t n_known = s->parts.n; /* `held` covers no more than these */
+    for (int round = 0; round < 2; round++) {
+        bool again;
+        do {
+            again = false;
+            for (uint32_t k = 0; k < s->parts.n; k++) {
+                uint32_t   i = (s->turn + k) % s->parts.n;
+                file_part *p = s->parts.at[i];
+                if (p->done || p->at_end || (i < n_known && is_held(held, i))) continue;
+                bool made;
+                WR_TRY(read_part(s, p, i, out, &made, err));
+                if (made) {
+                    s->turn = (i + 1) % s->parts.n;
+                    *state = WR_NEXT_CHUNK;
+                    return WR_OK;
+                }
+                again |= !p->done && !p->at_end;
+            }
+        } while (again);
+        if (!s->tail || round || wr_mono_us(s->world) - s->last_look_us < s->poll_us) break;
+        WR_TRY(look(s, err));
+    }
+    bool all_done = !s->tail;
+    for (uint32_t i = 0; i < s->parts.n; i++) all_done &= s->parts.at[i]->done;
+    *state = all_done ? WR_NEXT_END : WR_NEXT_WAIT;
+    *retry_us = s->tail ? WR_MAX(s->poll_us - (wr_mono_us(s->world) - s->last_look_us), 1000) : 1000;
+    return WR_OK;
+}
+
+/* ---- decoding ---- */
+
+static void fill_metadata(const chunk_note *note, wr_batch *batch, wr_str key, wr_vec *vec, wr_type type) {
+    uint32_t n = batch->n_rows;
+    wr_vec_init(vec, type, n, false, batch->mem);
+    if (wr_str_eq(key, WR_STR("file.size"))) {
+        for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = (int64_t)note->size;
+    } else if (wr_str_eq(key, WR_STR("file.modification-time"))) {
+        int64_t ticks = type.prec > 6 ? note->mtime_us * 1000 : type.prec >= 6 ? note->mtime_us : note->mtime_us - wr_floor_mod(note->mtime_us, type.prec >= 3 ? 1000 : 1000000);
+        for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = ticks;
+    } else {
+        wr_str   text = wr_str_eq(key, WR_STR("file.name")) ? path_name(note->path) : note->path;
+        wr_sview view = wr_sview_borrow(text.ptr, text.len);
+        for (uint32_t i = 0; i < n; i++) ((wr_sview *)vec->data)[i] = view;
+    }
+}
+
+static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *err) {
+    (void)err;
+    file_source      *s = (file_source *)base;
+    const chunk_note *note = (const chunk_note *)(uintptr_t)chunk->rows_from;
+    wr_assert(worker < s->n_workers);
+    if (!chunk->len) return WR_OK;
+    if (note->too_long) {
+        wr_bad_record bad = {.kind = WR_BAD_TOO_LONG, .before_row = out->n_rows, .raw = {(const char *)chunk->data, chunk->len}};
+        wr_sbuf       text = {.max = sizeof bad.message - 1};
+        wr_sbuf_printf(&text, "a record of %llu bytes, more than max-record-bytes = %lld; its first %d bytes are shown", (unsigned long long)note->too_long,
+                       (long long)s->max_record_bytes, RAW_SHOWN);
+        memcpy(bad.message, text.at, text.len);
+        wr_sbuf_free(&text);
+        wr_arr_push(&out->bad, bad);
+        out->n_records++, out->n_lines++;
+        return WR_OK;
+    }
+    uint32_t from = out->batches.n;
+    s->decoders[worker]->decode(s->decoders[worker], chunk->mem, chunk->data, chunk->len, chunk->first, out);
+    if (s->n_cols == s->n_physical) return WR_OK;
+    for (uint32_t b = from; b < out->batches.n; b++) {
+        wr_batch *inner = out->batches.at[b], *whole = wr_batch_derive(inner, s->n_cols);
+        wr_mem_keep(whole->mem, chunk->mem);
+        for (uint32_t c = s->n_physical; c < s->n_cols; c++) fill_metadata(note, whole, s->metadata_keys[c - s->n_physical], &whole->cols[c], s->schema->fields[c].type);
+        wr_batch_unref(inner);
+        out->batches.at[b] = whole;
+    }
+    return WR_OK;
+}
+
+/* ---- positions ---- */
+
+static void source_save(wr_source *base, wr_sbuf *out) {
+    file_source *s = (file_source *)base;
+    wr_put_u8(out, SAVE_VERSION);
+    wr_put_u32(out, s->parts.n);
+    for (uint32_t i = 0; i < s->parts.n; i++) {
+        const file_part *p = s->parts.at[i];
+        wr_put_bytes(out, p->path, strlen(p->path));
+        wr_put_u64(out, p->inode), wr_put_u64(out, p->device), wr_put_u64(out, p->offset);
+        wr_put_u8(out, p->done), wr_put_u8(out, p->gone);
+        wr_put_u32(out, p->seen.list.n);
+        for (uint32_t k = 0; k < p->seen.list.n; k++) wr_put_i64(out, p->seen.list.at[k].partition), wr_put_i64(out, p->seen.list.at[k].offset);
+    }
+}
+
+/* One saved part: found among the files there are now (by inode, else by name), or a place holder. */
+static wr_status load_part(file_source *s, file_list *now, wr_reader *in, wr_err *err) {
+    wr_str       path = wr_get_bytes(in);
+    wr_file_info info = {.inode = wr_get_u64(in)};
+    info.device = wr_get_u64(in);
+    uint64_t offset = wr_get_u64(in);
+    bool     done = wr_get_u8(in), gone = wr_get_u8(in);
+    uint32_t n_seen = wr_get_u32(in);
+    if (in->bad) return wr_fail(err, WR_CORRUPT, "XX001", "the saved positions of the table '%.*s' are damaged", WR_FMT(s->table));
+    char *name = wr_malloc(path.len + 1);
+    memcpy(name, path.ptr, path.len);
+    name[path.len] = 0;
+    file_part *p = add_part(s, name, &info);
+    wr_free(name);
+    p->offset = offset, p->done = done, p->gone = gone;
+    for (uint32_t k = 0; k < n_seen && !in->bad; k++) {
+        wr_envelope_pos pos = {.partition = wr_get_i64(in)};
+        pos.offset = wr_get_i64(in);
+        wr_arr_push(&p->seen.list, pos);
+    }
+    file_entry *found = NULL;
+    for (int by_name = 0; by_name < 2 && !found && !gone; by_name++)
+        for (uint32_t i = 0; i < now->list.n && !found; i++) {
+            file_entry *e = &now->list.at[i];
+            if (!e->path) continue;
+            bool same = by_name ? !strcmp(e->path, p->path) && e->info.size_bytes >= offset : e->info.inode == p->inode && e->info.device == p->device;
+            if (same) found = e;
+        }
+    if (found) {
+        set_path(p, found->path);
+        p->inode = found->info.inode, p->device = found->info.device, p->size = found->info.size_bytes, p->mtime_us = found->info.mtime_us;
+        wr_free(found->path);
+        found->path = NULL; /* taken */
+        return WR_OK;
+    }
+    if (done) return WR_OK;
+    if (!gone) find_moved(s, p);
+    if (!p->gone) return WR_OK;
+    if (s->tail) {
+        p->done = true;
+        return WR_OK;
+    }
+    wr_status status = wr_fail(err, WR_DATA, "58P01", "the checkpoint was reading '%s' (byte %llu), and that file is not there any more", p->path, (unsigned long long)offset);
+    wr_err_hint(err, "bring the file back, or start the job without the checkpoint");
+    return status;
+}
+
+static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
+    file_source *s = (file_source *)base;
+    if (wr_get_u8(in) != SAVE_VERSION) return wr_fail(err, WR_CORRUPT, "XX001", "the saved positions of the table '%.*s' are of another version", WR_FMT(s->table));
+    file_list now = {0};
+    for (uint32_t i = 0; i < s->parts.n; i++) {
+        file_part *p = s->parts.at[i];
+        wr_file_info info = {.inode = p->inode, .device = p->device, .size_bytes = p->size, .mtime_us = p->mtime_us};
+        wr_arr_push(&now.list, (file_entry){wr_strdup(p->path), info});
+        free_part(p);
+    }
+    s->parts.n = 0;
+    s->turn = s->n_open = 0;
+    uint32_t  n = wr_get_u32(in);
+    wr_status status = WR_OK;
+    for (uint32_t i = 0; i < n && status == WR_OK; i++) status = load_part(s, &now, in, err);
+    for (uint32_t i = 0; i < now.list.n; i++)
+        if (now.list.at[i].path && status == WR_OK) add_part(s, now.list.at[i].path, &now.list.at[i].info);
+    file_list_free(&now);
+    return status;
+}
+
+/* ---- reports ---- */
+
+static uint32_t source_partitions(wr_source *base) { return ((file_source *)base)->parts.n; }
+static bool     source_bounded(wr_source *base) { return !((file_source *)base)->tail; }
+static bool     source_partition_done(wr_source *base, uint32_t i) { return i < ((file_source *)base)->parts.n && ((file_source *)base)->parts.at[i]->done; }
+static void     source_partition_name(wr_source *base, uint32_t i, wr_sbuf *out) {
+    file_source *s = (file_source *)base;
+    if (i < s->parts.n) wr_sbuf_addz(out, s->parts.at[i]->path);
+}
+
+static void source_progress(wr_source *base, uint64_t *done, uint64_t *total) {
+    file_source *s = (file_source *)base;
+    *done = *total = 0;
+    for (uint32_t i = 0; i < s->parts.n; i++) {
+        const file_part *p = s->parts.at[i];
+        *total += p->size;
+        *done += p->done ? p->size : p->reader && file_reader_compressed(p->reader) ? WR_MIN(file_reader_raw_offset(p->reader), p->size) : WR_MIN(p->offset, p->size);
+    }
+    if (s->tail) *total = 0;
+}
+
+static void source_describe(wr_source *base, wr_sbuf *out) {
+    file_source *s = (file_source *)base;
+    uint64_t     bytes = 0;
+    bool         started = false;
+    for (uint32_t i = 0; i < s->parts.n; i++) bytes += s->parts.at[i]->size, started |= s->parts.at[i]->offset || s->parts.at[i]->done;
+    wr_sbuf_printf(out, "%u file%s, ", s->parts.n, s->parts.n == 1 ? "" : "s");
+    wr_text_size((int64_t)bytes, out);
+    wr_sbuf_printf(out, ", %s, %s", s->tail ? "tail" : "bounded", started ? "from the saved positions" : "from the start");
+}
+
+static void source_close(wr_source *base) {
+    file_source *s = (file_source *)base;
+    for (uint32_t i = 0; i < s->parts.n; i++) free_part(s->parts.at[i]);
+    wr_arr_free(&s->parts);
+    for (uint32_t i = 0; s->decoders && i < s->n_workers; i++)
+        if (s->decoders[i]) s->decoders[i]->free(s->decoders[i]);
+    wr_free(s->decoders);
+    wr_free(s);
+}
+
+static const wr_source_vt source_vt = {
+    .name = "filesystem", .next = source_next, .decode = source_decode, .partitions = source_partitions, .partition_name = source_partition_name,
+    .partition_done = source_partition_done, .save = source_save, .load = source_load, .describe = source_describe, .progress = source_progress,
+    .bounded = source_bounded, .close = source_close};
+
+/* ---- making one ---- */
+
+
+bool file_is_tail(const wr_table_info *t) {
+    wr_str mode = wr_option_string(&t->options, wr_connector_filesystem.specs, "source.mode");
+    if (mode.len) return wr_str_ieq(mode, WR_STR("tail"));
+    return wr_options_find(&t->options, "source.monitor-interval") != NULL; /* as in Flink */
+}
+
+static bool check_metadata(const wr_table_info *t, wr_connect_ctx *ctx) {
+    for (uint32_t c = t->n_physical; c < t->schema->n; c++) {
+        wr_str  key = t->metadata_keys[c - t->n_physical];
+        wr_type type = t->schema->fields[c].type;
+        bool    size = wr_str_eq(key, WR_STR("file.size")), time = wr_str_eq(key, WR_STR("file.modification-time"));
+        bool    text = wr_str_eq(key, WR_STR("file.path")) || wr_str_eq(key, WR_STR("file.name"));
+        if ((size && type.id == WR_T_BIGINT) || (time && type.id == WR_T_TIMESTAMP_LTZ) || (text && wr_type_is_string(type))) continue;
+        if (size || time || text)
+            wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "the metadata column '%.*s' must be of type %s", WR_FMT(key), size ? "BIGINT" : time ? "TIMESTAMP_LTZ(3)" : "STRING");
+        else wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "'filesystem' has no metadata '%.*s'; there are file.path, file.name, file.size, file.modification-time", WR_FMT(key));
+        return false;
+    }
+    return true;
+}
+
+static bool is_envelope(const wr_table_info *t, const wr_format *format, wr_str path) {
+    wr_str mode = wr_option_string(&t->options, wr_connector_filesystem.specs, "envelope");
+    if (wr_str_eq(wr_str_of(format->name), WR_STR("upsert-json"))) return true;
+    if (format->changes == WR_FORMAT_APPEND && !wr_str_eq(wr_str_of(format->name), WR_STR("json"))) return false;
+    if (wr_str_ieq(mode, WR_STR("auto"))) return memmem(path.ptr, path.len, ".kafka.jsonl", 12) != NULL;
+    return wr_str_ieq(mode, WR_STR("kafka"));
+}
+
+wr_status file_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
+    const wr_option_spec *specs = wr_connector_filesystem.specs;
+    *out = NULL;
+    const wr_format *format = table_format(t, ctx);
+    if (!format || !check_metadata(t, ctx)) return WR_USER;
+    file_source *s = wr_calloc(1, sizeof *s);
+    *s = (file_source){.base = {&source_vt}, .world = ctx->world, .acct = ctx->acct, .paths = option_text(t, specs, "path"), .table = t->name, .format = format,
+                       .options = t->options, .n_physical = t->n_physical, .n_cols = t->schema->n, .n_workers = WR_MAX(ctx->n_workers, 1u), .schema = t->schema,
+                       .metadata_keys = t->metadata_keys, .needed = t->needed, .physical = {t->n_physical, t->schema->fields}};
+    s->tail = (file_is_tail(t) || ctx->tail_override) && !ctx->bounded_override;
+    s->envelope = is_envelope(t, format, s->paths);
+    s->decoders = wr_calloc(s->n_workers, sizeof *s->decoders);
+    wr_status status = WR_OK;
+    if (!wr_option_duration(&t->options, specs, "source.monitor-interval", &s->poll_us, ctx->diags) ||
+        !wr_option_size(&t->options, wr_source_specs, "max-record-bytes", &s->max_record_bytes, ctx->diags))
+        status = WR_USER;
+    s->max_record_bytes = WR_MIN(WR_MAX(s->max_record_bytes, 1024), INT64_C(1) << 30);
+    bool *key = wr_arena_calloc(ctx->arena, t->schema->n + 1);
+    for (uint32_t i = 0; i < t->n_key; i++) key[t->key[i]] = true;
+    wr_schema *physical = wr_new(ctx->arena, wr_schema); /* outlives the decoders, which borrow it */
+    *physical = s->physical;
+    wr_decoder_opts opts = {.schema = physical, .needed = t->needed, .key = key, .options = t->options, .tz = ctx->tz, .batch_rows = ctx->batch_rows,
+                            .max_record_bytes = s->max_record_bytes, .envelope = s->envelope};
+    for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = format->decoder_new(&opts, &s->decoders[i], ctx->diags);
+    if (status == WR_UNSUPPORTED) status = WR_USER;
+    file_list found = {0};
+    if (status == WR_OK) status = file_list_find(s->world, s->paths, !s->tail, &found, err);
+    for (uint32_t i = 0; status == WR_OK && i < found.list.n; i++) add_part(s, found.list.at[i].path, &found.list.at[i].info);
+    file_list_free(&found);
+    s->last_look_us = wr_mono_us(s->world);
+    if (status != WR_OK) {
+        source_close(&s->base);
+        return status;
+    }
+    *out = &s->base;
+    return WR_OK;
+}
+

@@ -1,0 +1,216 @@
+/* connect/gen.c: the event generators (nexmark, ridelo) as sources, without files.
+ *
+ * Idea       next hands out ranges of event numbers; decode makes their JSON lines and gives them to the json decoder: so a table over the
+ *            generator and one over its files see the same bytes, broken lines included.
+ * State      the next number. Memory: ridelo holds its whole story (about 60 bytes a line), once a table.
+ * Thread     generators never change once made; a worker has its own decoder and buffer.                                 */
+#include "connect/parts.h"
+#include "connect/nexmark/nexmark.h"
+#include "connect/ridelo/ridelo.h"
+
+enum { EVENTS_PER_CHUNK = 4096 };
+
+typedef struct gen_source {
+    wr_source    base;
+    wr_world    *world;
+    wr_nexmark  *nexmark; /* one of the two */
+    wr_ridelo   *ridelo;
+    int          stream;
+    uint64_t     next, n; /* event numbers: of all streams (nexmark), of this one (ridelo) */
+    int64_t      rate, start_us;
+    uint64_t     paced_from;
+    uint32_t     n_workers;
+    wr_decoder **decoders;
+    wr_sbuf     *text;    /* one a worker */
+} gen_source;
+
+static wr_status gen_next(wr_source *base, const uint64_t *held, wr_chunk *out, wr_next *state, int64_t *retry_us, wr_err *err) {
+    (void)err;
+    gen_source *s = (gen_source *)base;
+    *out = (wr_chunk){.first = s->next == 0, .offset = s->next};
+    if (s->next >= s->n) return *state = WR_NEXT_END, WR_OK;
+    uint64_t n = WR_MIN(s->n - s->next, (uint64_t)EVENTS_PER_CHUNK);
+    if (s->rate > 0) {
+        int64_t now = wr_mono_us(s->world);
+        if (s->start_us < 0) s->start_us = now, s->paced_from = s->next;
+        uint64_t due = s->paced_from + (uint64_t)((wr_u128)(uint64_t)(now - s->start_us) * (uint64_t)s->rate / 1000000) + 1;
+        n = WR_MIN(n, due > s->next ? due - s->next : 0);
+    }
+    if (!n || (held && (held[0] & 1))) {
+        *retry_us = s->rate > 0 ? WR_MAX(1000000 / s->rate, 1000) : 1000;
+        return *state = WR_NEXT_WAIT, WR_OK;
+    }
+    out->rows_from = s->next;
+    out->rows_to = s->next += n;
+    out->last = s->next == s->n;
+    return *state = WR_NEXT_CHUNK, WR_OK;
+}
+
+static wr_status gen_decode(wr_source *base, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *err) {
+    (void)err;
+    gen_source *s = (gen_source *)base;
+    wr_assert(worker < s->n_workers);
+    wr_sbuf *text = &s->text[worker];
+    wr_sbuf_clear(text);
+    for (uint64_t i = chunk->rows_from; i < chunk->rows_to; i++) {
+        if (s->nexmark) {
+            if (wr_nexmark_kind_of(s->nexmark, i) != (wr_nexmark_kind)s->stream) continue;
+            wr_nexmark_event event;
+            wr_nexmark_event_at(s->nexmark, i, &event);
+            wr_nexmark_json(&event, text);
+        } else {
+            wr_ridelo_event event;
+            wr_ridelo_event_at(s->ridelo, (wr_ridelo_stream)s->stream, i, &event);
+            wr_ridelo_json(&event, text);
+        }
+    }
+    if (!text->len) return WR_OK;
+    wr_mem  *mem = wr_mem_new(text->len + 512);
+    uint8_t *data = wr_mem_alloc(mem, text->len + 64);
+    memcpy(data, text->at, text->len);
+    memset(data + text->len, 0, 64);
+    uint32_t first_bad = out->bad.n;
+    s->decoders[worker]->decode(s->decoders[worker], mem, data, text->len, chunk->first, out);
+    for (uint32_t i = first_bad; i < out->bad.n; i++) { /* the bytes must outlive mem: they live as long as the next call's text does not come */
+        wr_bad_record *bad = &out->bad.at[i];
+        bad->raw.ptr = text->at + (bad->raw.ptr - (const char *)data);
+    }
+    wr_mem_unref(mem);
+    return WR_OK;
+}
+
+static uint32_t gen_partitions(wr_source *s) { return (void)s, 1; }
+static bool     gen_done(wr_source *base, uint32_t i) { return (void)i, ((gen_source *)base)->next >= ((gen_source *)base)->n; }
+static bool     gen_bounded(wr_source *s) { return (void)s, true; }
+static const char *stream_name(const gen_source *s) {
+    static const char *const nexmark[] = {"person", "auction", "bid"};
+    return s->nexmark ? nexmark[s->stream] : wr_ridelo_stream_name((wr_ridelo_stream)s->stream);
+}
+static void gen_name(wr_source *base, uint32_t i, wr_sbuf *out) {
+    const gen_source *s = (const gen_source *)base;
+    (void)i;
+    wr_sbuf_printf(out, "%s:%s", s->nexmark ? "nexmark" : "ridelo", stream_name(s));
+}
+static void gen_save(wr_source *base, wr_sbuf *out) { wr_put_u64(out, ((gen_source *)base)->next); }
+static wr_status gen_load(wr_source *base, wr_reader *in, wr_err *err) {
+    gen_source *s = (gen_source *)base;
+    s->next = wr_get_u64(in);
+    s->start_us = -1;
+    return in->bad ? wr_fail(err, WR_CORRUPT, "XX001", "the saved position of a generator is damaged") : WR_OK;
+}
+static void gen_describe(wr_source *base, wr_sbuf *out) {
+    const gen_source *s = (const gen_source *)base;
+    wr_sbuf_printf(out, "%llu %s, the '%s' of %s, from number %llu", (unsigned long long)s->n, s->nexmark ? "events of all streams" : "events", stream_name(s),
+                   s->nexmark ? "nexmark" : "ridelo", (unsigned long long)s->next);
+}
+static void gen_progress(wr_source *base, uint64_t *done, uint64_t *total) {
+    *done = ((gen_source *)base)->next;
+    *total = ((gen_source *)base)->n;
+}
+static void gen_close(wr_source *base) {
+    gen_source *s = (gen_source *)base;
+    wr_nexmark_free(s->nexmark);
+    wr_ridelo_free(s->ridelo);
+    for (uint32_t i = 0; i < s->n_workers; i++) {
+        if (s->decoders[i]) s->decoders[i]->free(s->decoders[i]);
+        wr_sbuf_free(&s->text[i]);
+    }
+    wr_free(s->decoders);
+    wr_free(s->text);
+    wr_free(s);
+}
+
+static const wr_source_vt vt = {"generator", gen_next, gen_decode, gen_partitions, gen_name, gen_done, gen_save, gen_load, gen_describe, gen_progress, gen_bounded, gen_close};
+
+static wr_status gen_new(const wr_table_info *t, wr_connect_ctx *ctx, const wr_option_spec *specs, gen_source **out) {
+    gen_source *s = wr_calloc(1, sizeof *s);
+    *s = (gen_source){.base = {&vt}, .world = ctx->world, .start_us = -1, .n_workers = WR_MAX(ctx->n_workers, 1u)};
+    s->decoders = wr_calloc(s->n_workers, sizeof *s->decoders);
+    s->text = wr_calloc(s->n_workers, sizeof *s->text);
+    wr_status status = wr_option_int(&t->options, specs, "rows-per-second", &s->rate, ctx->diags) ? WR_OK : WR_USER;
+    if (t->schema->n > t->n_physical) status = option_error(ctx, t, "connector", "WR126", "generators have no metadata columns");
+    wr_decoder_opts opts = {.schema = t->schema, .needed = t->needed, .tz = ctx->tz, .batch_rows = ctx->batch_rows, .max_record_bytes = 1 << 20};
+    for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = wr_format_find(WR_STR("json"))->decoder_new(&opts, &s->decoders[i], ctx->diags);
+    if (status != WR_OK) gen_close(&s->base);
+    *out = status == WR_OK ? s : NULL;
+    return status;
+}
+
+static wr_status give(gen_source *s, wr_status status, const wr_table_info *t, wr_connect_ctx *ctx, const wr_err *why, wr_source **out) {
+    if (status == WR_OK) return *out = &s->base, WR_OK;
+    option_error(ctx, t, "connector", "WR121", "%s", why->message);
+    gen_close(&s->base);
+    return WR_USER;
+}
+
+static const wr_option_spec nexmark_specs[] = {
+    {"stream", "enum:person|auction|bid", NULL, true, "which of the three streams the table is"},
+    {"seed", "int", "1", false, "the same seed makes the same events"},
+    {"number-of-events", "int", "1000000", false, "of all three streams together"},
+    {"events-per-second", "int", "10000", false, "in event time"},
+    {"rows-per-second", "int", "0", false, "events of all streams by the clock; 0 = as fast as it goes"},
+    {0}};
+
+static wr_status nexmark_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
+    (void)err;
+    static const char *const names[] = {"person", "auction", "bid"};
+    wr_str     stream = option_text(t, nexmark_specs, "stream");
+    int        which = -1;
+    int64_t    seed, n, rate;
+    gen_source *s;
+    *out = NULL;
+    for (int i = 0; i < 3; i++)
+        if (wr_str_ieq(stream, wr_str_of(names[i]))) which = i;
+    if (which < 0) return option_error(ctx, t, "stream", "WR121", "'stream' is '%.*s', expected person, auction or bid", WR_FMT(stream));
+    if (!wr_option_int(&t->options, nexmark_specs, "seed", &seed, ctx->diags) || !wr_option_int(&t->options, nexmark_specs, "number-of-events", &n, ctx->diags) ||
+        !wr_option_int(&t->options, nexmark_specs, "events-per-second", &rate, ctx->diags))
+        return WR_USER;
+    WR_TRY(gen_new(t, ctx, nexmark_specs, &s));
+    wr_nexmark_config config;
+    wr_err            why = {0};
+    wr_nexmark_config_default(&config);
+    config.seed = (uint64_t)seed;
+    config.n_events = s->n = (uint64_t)WR_MAX(n, 0);
+    config.events_per_s = (uint32_t)WR_MIN(WR_MAX(rate, 0), UINT32_MAX);
+    s->stream = which;
+    return give(s, wr_nexmark_new(&config, &s->nexmark, &why), t, ctx, &why, out);
+}
+
+static const wr_option_spec ridelo_specs[] = {
+    {"stream", "enum:orders|cancellations|payments|chargebacks|pings|changes", NULL, true, "which of the six logs the table is"},
+    {"seed", "int", "1", false, "the same seed makes the same events"},
+    {"duration", "duration", "24 h", false, "how long orders come"},
+    {"orders-per-day", "int", "400000", false, "how many"},
+    {"rows-per-second", "int", "0", false, "by the clock; 0 = as fast as it goes"},
+    {0}};
+
+static wr_status ridelo_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
+    (void)err;
+    wr_str      stream = option_text(t, ridelo_specs, "stream");
+    int         which = -1;
+    int64_t     seed, per_day, duration_us;
+    gen_source *s;
+    *out = NULL;
+    for (int i = 0; i < WR_RIDELO_STREAMS; i++)
+        if (wr_str_ieq(stream, wr_str_of(wr_ridelo_stream_name((wr_ridelo_stream)i)))) which = i;
+    if (which < 0) return option_error(ctx, t, "stream", "WR121", "'stream' is '%.*s', expected one of %s", WR_FMT(stream), ridelo_specs[0].kind + 5);
+    if (!wr_option_int(&t->options, ridelo_specs, "seed", &seed, ctx->diags) || !wr_option_int(&t->options, ridelo_specs, "orders-per-day", &per_day, ctx->diags) ||
+        !wr_option_duration(&t->options, ridelo_specs, "duration", &duration_us, ctx->diags))
+        return WR_USER;
+    WR_TRY(gen_new(t, ctx, ridelo_specs, &s));
+    wr_ridelo_config config;
+    wr_err           why = {0};
+    wr_ridelo_config_default(&config);
+    config.seed = (uint64_t)seed;
+    config.orders_per_day = (uint32_t)WR_MIN(WR_MAX(per_day, 0), UINT32_MAX);
+    config.duration_ms = duration_us / 1000;
+    s->stream = which;
+    wr_status status = wr_ridelo_new(&config, &s->ridelo, &why);
+    if (status == WR_OK) s->n = wr_ridelo_counts_of(s->ridelo, (wr_ridelo_stream)which).lines;
+    return give(s, status, t, ctx, &why, out);
+}
+
+static bool bounded(const wr_table_info *t) { return (void)t, true; }
+
+const wr_connector wr_connector_nexmark = {.name = "nexmark", .doc = "the Nexmark benchmark's events: persons, auctions, bids", .specs = nexmark_specs, .source_new = nexmark_new, .bounded = bounded};
+const wr_connector wr_connector_ridelo = {.name = "ridelo", .doc = "a food-delivery company's six event logs, with faults at stated rates", .specs = ridelo_specs, .source_new = ridelo_new, .bounded = bounded};

@@ -1,0 +1,44 @@
+/* connect/parts.h: what the connectors share. Private to connect/.                                                     */
+#pragma once
+#include "connect/connect.h"
+
+extern const wr_connector wr_connector_filesystem, wr_connector_datagen, wr_connector_print, wr_connector_result, wr_connector_blackhole, wr_connector_sqlite,
+    wr_connector_nexmark, wr_connector_ridelo;
+
+/* ---- file_list.c: from the option 'path' to files ---- */
+typedef struct file_entry {
+    char        *path;
+    wr_file_info info;
+} file_entry;
+typedef struct file_list { WR_ARR(file_entry) list; } file_list;
+void      file_list_free(file_list *list);
+/* All files that the option names now: a file, a glob, a directory (not recursive; names with . or _ are hidden), several with commas.
+ * `must`: nothing found is an error, with the nearest name there is. */
+wr_status file_list_find(wr_world *w, wr_str paths, bool must, file_list *out, wr_err *err);
+wr_str    path_dir(wr_str path);  /* "." if there is no slash */
+wr_str    path_name(wr_str path); /* last component */
+
+/* ---- file_reader.c: bytes of a plain, gzip or zstd file ---- */
+typedef struct file_reader file_reader;
+file_reader *file_reader_new(wr_world *w, wr_account *acct, const char *path, wr_file *file);
+void         file_reader_free(file_reader *r); /* closes the file */
+bool         file_reader_is_open(const file_reader *r);
+void         file_reader_park(file_reader *r);                  /* closes the handle, keeps the position and the decompressor */
+void         file_reader_resume(file_reader *r, wr_file *file); /* (owns) a handle for it again */
+/* Reads up to len bytes that follow `offset` of the uncompressed text; compressed files can be read forward only (going back starts anew).
+ * *got < len: the end, as of now. */
+wr_status file_reader_read(file_reader *r, uint64_t offset, void *buf, size_t len, size_t *got, wr_err *err);
+bool      file_reader_compressed(const file_reader *r);  /* known after the first read */
+uint64_t  file_reader_raw_offset(const file_reader *r);  /* bytes of the file used, compressed */
+wr_status file_reader_info(file_reader *r, wr_file_info *info, wr_err *err);
+
+/* ---- connect.c ---- */
+WR_PRINTF(5, 6) WR_COLD wr_status option_error(wr_connect_ctx *ctx, const wr_table_info *t, const char *key, const char *code, const char *fmt, ...);
+wr_str   option_text(const wr_table_info *t, const wr_option_spec *specs, const char *key);
+/* The table's options as those of a format see them, and the format itself; diagnostics if it is not there. */
+const wr_format *table_format(const wr_table_info *t, wr_connect_ctx *ctx);
+
+/* ---- file_source.c, file_sink.c ---- */
+wr_status file_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err);
+wr_status file_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err);
+bool      file_is_tail(const wr_table_info *t);

@@ -1,0 +1,491 @@
+/* connect/sqlite.c: the sink 'sqlite': a table of an SQLite database, upserted by PRIMARY KEY or appended to, exactly once.
+ *
+ * Idea       changes are kept as encoded rows. prepare hands them to the checkpoint as staged bytes; commit applies them and writes the epoch's
+ *            number to weir_epoch in one transaction: so doing it again does nothing. Without checkpoints flush applies them.
+ * Invariants weir_epoch.epoch = E  <=>  the changes of all epochs up to E are in the table. synchronous = FULL: a commit that was
+ *            reported is on disk (with NORMAL several epochs could be lost at once, and only the last one is kept by the checkpoint).
+ * Fresh      a job that begins without recover() forgets the epoch of an earlier one.
+ * Types      BOOLEAN 0/1; integers INTEGER; FLOAT, DOUBLE REAL (NaN as text: SQLite would make it NULL); DECIMAL TEXT, all digits; DATE,
+ *            TIME, TIMESTAMP TEXT in SQL's form, TIMESTAMP_LTZ in UTC with Z; BYTES BLOB; ARRAY, MAP, ROW TEXT as JSON.
+ * State      the changes since the last prepare or flush, charged to the account.
+ * Thread     one worker; the database handle is its own.                                                                */
+#include "connect/parts.h"
+#include "type/decimal.h"
+#include "type/rowcodec.h"
+#include <sqlite3.h>
+#include <stdio.h>
+
+enum { STAGED_VERSION = 1, SCRATCH_ROWS = 512 };
+
+typedef struct sqlite_sink {
+    wr_sink          base;
+    wr_account      *acct;
+    wr_arena        *arena;
+    const wr_schema *schema;
+    wr_str           name, job;      /* the sink's and the job's, in weir_epoch */
+    char            *path, *table;
+    uint32_t         n_key;
+    uint32_t        *key;
+    int64_t          busy_ms;
+    bool             fresh, closing;
+    sqlite3         *db;
+    sqlite3_stmt    *put, *del;
+    wr_rowcodec     *codec;
+    wr_batch        *scratch;
+    uint32_t         n_scratch;      /* rows decoded into it */
+    wr_sbuf          log, row, text;
+    int64_t          charged;
+} sqlite_sink;
+
+static void log_charge(sqlite_sink *s) {
+    if (s->acct && (int64_t)s->log.cap != s->charged) wr_account_add(s->acct, (int64_t)s->log.cap - s->charged);
+    s->charged = (int64_t)s->log.cap;
+}
+
+/* ---- errors ---- */
+
+WR_COLD static wr_status fail_sqlite(sqlite_sink *s, int code, const char *what, wr_err *err) {
+    int         kind = code & 0xFF;
+    const char *state = kind == SQLITE_FULL ? "53100" : kind == SQLITE_BUSY || kind == SQLITE_LOCKED ? "55P03" : kind == SQLITE_CONSTRAINT ? "23000" : "58030";
+    wr_status   status = wr_fail(err, WR_IO, state, "cannot %s in the SQLite database '%s': %s", what, s->path, s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(code));
+    if (!err) return status;
+    wr_err_detail(err, "it is the output of the table '%.*s'", WR_FMT(s->name));
+    switch (kind) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        err->retriable = true;
+        wr_err_hint(err, "another process holds a write lock; waited %.1f s ('sink.busy-timeout'). 'fuser -v %s' shows who has it open", (double)s->busy_ms / 1000, s->path);
+        break;
+    case SQLITE_FULL: wr_err_hint(err, "free space on the file system that holds '%s'", s->path); break;
+    case SQLITE_CONSTRAINT: wr_err_hint(err, "the table '%s' has a constraint that a row breaks; the whole transaction was undone", s->table); break;
+    case SQLITE_CANTOPEN: wr_err_hint(err, "check that the directory exists and can be written to"); break;
+    case SQLITE_READONLY: wr_err_hint(err, "check the permissions of '%s' and of its directory", s->path); break;
+    case SQLITE_NOTADB: wr_err_hint(err, "the file is there but is not an SQLite database"); break;
+    default: break;
+    }
+    return status;
+}
+
+static wr_status run(sqlite_sink *s, const char *sql, const char *what, wr_err *err) {
+    int code = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? WR_OK : fail_sqlite(s, code, what, err);
+}
+
+/* ---- statements ---- */
+
+static void put_name(wr_sbuf *out, wr_str name) {
+    wr_sbuf_addc(out, '"');
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.ptr[i] == '"') wr_sbuf_addc(out, '"');
+        wr_sbuf_addc(out, name.ptr[i]);
+    }
+    wr_sbuf_addc(out, '"');
+}
+
+static const char *column_type(wr_type t) {
+    switch (t.id) {
+    case WR_T_BOOLEAN:
+    case WR_T_TINYINT:
+    case WR_T_SMALLINT:
+    case WR_T_INT:
+    case WR_T_BIGINT:
+    case WR_T_INTERVAL_YM:
+    case WR_T_INTERVAL_DS: return "INTEGER";
+    case WR_T_FLOAT:
+    case WR_T_DOUBLE: return "REAL";
+    case WR_T_BINARY:
+    case WR_T_VARBINARY: return "BLOB";
+    default: return "TEXT";
+    }
+}
+
+static bool is_key(const sqlite_sink *s, uint32_t col) {
+    for (uint32_t k = 0; k < s->n_key; k++)
+        if (s->key[k] == col) return true;
+    return false;
+}
+
+static void key_names(const sqlite_sink *s, wr_sbuf *sql) {
+    for (uint32_t k = 0; k < s->n_key; k++) {
+        if (k) wr_sbuf_addz(sql, ", ");
+        put_name(sql, s->schema->fields[s->key[k]].name);
+    }
+}
+
+static wr_status create_table(sqlite_sink *s, wr_err *err) {
+    wr_sbuf sql = {0};
+    wr_sbuf_addz(&sql, "CREATE TABLE IF NOT EXISTS ");
+    put_name(&sql, wr_str_of(s->table));
+    wr_sbuf_addz(&sql, " (");
+    for (uint32_t c = 0; c < s->schema->n; c++) {
+        const wr_field *f = &s->schema->fields[c];
+        if (c) wr_sbuf_addz(&sql, ", ");
+        put_name(&sql, f->name);
+        wr_sbuf_printf(&sql, " %s%s", column_type(f->type), f->type.nullable ? "" : " NOT NULL");
+    }
+    if (s->n_key) {
+        wr_sbuf_addz(&sql, ", PRIMARY KEY (");
+        key_names(s, &sql);
+        wr_sbuf_addz(&sql, ")");
+    }
+    wr_sbuf_addz(&sql, ")");
+    wr_status status = run(s, sql.at, "create the table", err);
+    wr_sbuf_free(&sql);
+    return status;
+}
+
+/* Every column must be there; the nearest name for one that is not. */
+static wr_status check_table(sqlite_sink *s, wr_err *err) {
+    sqlite3_stmt *st;
+    wr_sbuf       sql = {0};
+    WR_ARR(wr_str) names = {0};
+    wr_sbuf_addz(&sql, "SELECT name FROM pragma_table_info(?1)");
+    int code = sqlite3_prepare_v2(s->db, sql.at, -1, &st, NULL);
+    wr_sbuf_free(&sql);
+    if (code != SQLITE_OK) return fail_sqlite(s, code, "look at the table", err);
+    sqlite3_bind_text(st, 1, s->table, -1, SQLITE_STATIC);
+    while ((code = sqlite3_step(st)) == SQLITE_ROW) wr_arr_push(&names, wr_str_of(wr_arena_printf(s->arena, "%s", (const char *)sqlite3_column_text(st, 0))));
+    sqlite3_finalize(st);
+    wr_status status = code == SQLITE_DONE ? WR_OK : fail_sqlite(s, code, "look at the table", err);
+    if (status == WR_OK && !names.n) {
+        status = wr_fail(err, WR_IO, "42P01", "the SQLite database '%s' has no table '%s'", s->path, s->table);
+        wr_err_hint(err, "'create-table' = 'true' makes it");
+    }
+    for (uint32_t c = 0; c < s->schema->n && status == WR_OK; c++) {
+        wr_str name = s->schema->fields[c].name;
+        bool   there = false;
+        for (uint32_t i = 0; i < names.n; i++) there |= wr_str_ieq(names.at[i], name);
+        if (there) continue;
+        status = wr_fail(err, WR_IO, "42703", "the table '%s' in '%s' has no column '%.*s'", s->table, s->path, WR_FMT(name));
+        int near = wr_nearest(name, names.at, names.n);
+        if (near >= 0) wr_err_hint(err, "it has '%.*s'", WR_FMT(names.at[near]));
+        else wr_err_hint(err, "the table was there before with other columns: drop it, or name another one with 'table'");
+    }
+    wr_arr_free(&names);
+    return status;
+}
+
+static wr_status prepare_put(sqlite_sink *s, wr_err *err) {
+    wr_sbuf sql = {0};
+    wr_sbuf_addz(&sql, "INSERT INTO ");
+    put_name(&sql, wr_str_of(s->table));
+    wr_sbuf_addz(&sql, " (");
+    for (uint32_t c = 0; c < s->schema->n; c++) {
+        if (c) wr_sbuf_addz(&sql, ", ");
+        put_name(&sql, s->schema->fields[c].name);
+    }
+    wr_sbuf_addz(&sql, ") VALUES (");
+    for (uint32_t c = 0; c < s->schema->n; c++) wr_sbuf_printf(&sql, "%s?%u", c ? ", " : "", c + 1);
+    wr_sbuf_addz(&sql, ")");
+    if (s->n_key) {
+        wr_sbuf_addz(&sql, " ON CONFLICT (");
+        key_names(s, &sql);
+        wr_sbuf_addz(&sql, s->n_key == s->schema->n ? ") DO NOTHING" : ") DO UPDATE SET ");
+        bool first = true;
+        for (uint32_t c = 0; c < s->schema->n; c++) {
+            if (is_key(s, c)) continue;
+            if (!first) wr_sbuf_addz(&sql, ", ");
+            first = false;
+            put_name(&sql, s->schema->fields[c].name);
+            wr_sbuf_addz(&sql, " = excluded.");
+            put_name(&sql, s->schema->fields[c].name);
+        }
+    }
+    int code = sqlite3_prepare_v3(s->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &s->put, NULL);
+    wr_sbuf_free(&sql);
+    if (code == SQLITE_OK) return WR_OK;
+    wr_status status = fail_sqlite(s, code, "prepare writing", err);
+    if (s->n_key) wr_err_hint(err, "the table '%s' needs a PRIMARY KEY or UNIQUE constraint on the columns of the SQL table's PRIMARY KEY", s->table);
+    return status;
+}
+
+static wr_status prepare_delete(sqlite_sink *s, wr_err *err) {
+    if (!s->n_key) return WR_OK;
+    wr_sbuf sql = {0};
+    wr_sbuf_addz(&sql, "DELETE FROM ");
+    put_name(&sql, wr_str_of(s->table));
+    for (uint32_t k = 0; k < s->n_key; k++) {
+        wr_sbuf_addz(&sql, k ? " AND " : " WHERE ");
+        put_name(&sql, s->schema->fields[s->key[k]].name);
+        wr_sbuf_printf(&sql, " IS ?%u", k + 1);
+    }
+    int code = sqlite3_prepare_v3(s->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &s->del, NULL);
+    wr_sbuf_free(&sql);
+    return code == SQLITE_OK ? WR_OK : fail_sqlite(s, code, "prepare deleting", err);
+}
+
+/* ---- applying changes ---- */
+
+static int bind_text(sqlite_sink *s, sqlite3_stmt *st, int at) { return sqlite3_bind_text(st, at, s->text.at ? s->text.at : "", (int)s->text.len, SQLITE_TRANSIENT); }
+
+static int bind_nested(sqlite_sink *s, sqlite3_stmt *st, int at, const wr_vec *vec, uint32_t row) {
+    static const wr_json_style style = {.sep = ' '};
+    wr_field  field = {WR_STR("v"), vec->type};
+    wr_schema schema = {1, &field};
+    wr_batch  batch = {.n_rows = row + 1, .n_cols = 1, .cols = (wr_vec *)(uintptr_t)vec};
+    wr_sbuf_clear(&s->text);
+    wr_json_row(&schema, &batch, row, NULL, &style, &s->text); /* {"v":...} */
+    return sqlite3_bind_text(st, at, s->text.at + 5, (int)s->text.len - 6, SQLITE_TRANSIENT);
+}
+
+static int bind_value(sqlite_sink *s, sqlite3_stmt *st, int at, const wr_vec *vec, uint32_t row) {
+    if (wr_vec_is_null(vec, row)) return sqlite3_bind_null(st, at);
+    switch (vec->type.id) {
+    case WR_T_BOOLEAN: return sqlite3_bind_int(st, at, ((const uint8_t *)vec->data)[row]);
+    case WR_T_TINYINT: return sqlite3_bind_int(st, at, ((const int8_t *)vec->data)[row]);
+    case WR_T_SMALLINT: return sqlite3_bind_int(st, at, ((const int16_t *)vec->data)[row]);
+    case WR_T_INT:
+    case WR_T_INTERVAL_YM: return sqlite3_bind_int(st, at, ((const int32_t *)vec->data)[row]);
+    case WR_T_BIGINT:
+    case WR_T_INTERVAL_DS: return sqlite3_bind_int64(st, at, ((const int64_t *)vec->data)[row]);
+    case WR_T_FLOAT:
+    case WR_T_DOUBLE: {
+        double x = vec->type.id == WR_T_FLOAT ? (double)((const float *)vec->data)[row] : ((const double *)vec->data)[row];
+        return x == x ? sqlite3_bind_double(st, at, x) : sqlite3_bind_text(st, at, "NaN", 3, SQLITE_STATIC);
+    }
+    case WR_T_CHAR:
+    case WR_T_VARCHAR: {
+        wr_str text = wr_sview_str((const wr_sview *)vec->data + row);
+        return sqlite3_bind_text(st, at, text.ptr, (int)text.len, SQLITE_TRANSIENT);
+    }
+    case WR_T_BINARY:
+    case WR_T_VARBINARY: {
+        wr_str bytes = wr_sview_str((const wr_sview *)vec->data + row);
+        return sqlite3_bind_blob(st, at, bytes.ptr, (int)bytes.len, SQLITE_TRANSIENT);
+    }
+    case WR_T_TIMESTAMP_LTZ: {
+        char   text[48];
+        size_t n = wr_text_timestamp(((const int64_t *)vec->data)[row], vec->type, ' ', text);
+        if (text[n - 1] != 'Z') text[n++] = 'Z';
+        return sqlite3_bind_text(st, at, text, (int)n, SQLITE_TRANSIENT);
+    }
+    case WR_T_ARRAY:
+    case WR_T_MAP:
+    case WR_T_MULTISET:
+    case WR_T_ROW: return bind_nested(s, st, at, vec, row);
+    default:
+        wr_sbuf_clear(&s->text);
+        wr_vec_text(vec, row, NULL, &s->text);
+        return bind_text(s, st, at);
+    }
+}
+
+/* A row of the log in the scratch batch; its index. */
+static bool decode_row(sqlite_sink *s, wr_str bytes, uint32_t *row) {
+    if (s->n_scratch == SCRATCH_ROWS) {
+        wr_batch_unref(s->scratch);
+        s->scratch = NULL;
+    }
+    if (!s->scratch) {
+        s->scratch = wr_batch_new(s->schema->n, 64 * 1024);
+        for (uint32_t c = 0; c < s->schema->n; c++) wr_vec_init(&s->scratch->cols[c], s->schema->fields[c].type, SCRATCH_ROWS, true, s->scratch->mem);
+        s->n_scratch = 0;
+    }
+    *row = s->n_scratch++;
+    return wr_rowcodec_get(s->codec, bytes, s->scratch->cols, *row, s->scratch->mem);
+}
+
+static wr_status apply_one(sqlite_sink *s, uint8_t kind, uint32_t row, wr_err *err) {
+    bool          adds = wr_kind_adds(kind);
+    sqlite3_stmt *st = adds ? s->put : s->del;
+    int           code = SQLITE_OK;
+    if (!st) return wr_fail(err, WR_UNSUPPORTED, "0A000", "the table '%.*s' has no PRIMARY KEY, and a row is to be deleted from it", WR_FMT(s->name));
+    uint32_t n = adds ? s->schema->n : s->n_key;
+    for (uint32_t i = 0; i < n && code == SQLITE_OK; i++) code = bind_value(s, st, (int)i + 1, &s->scratch->cols[adds ? i : s->key[i]], row);
+    if (code == SQLITE_OK) code = sqlite3_step(st);
+    sqlite3_reset(st);
+    return code == SQLITE_DONE || code == SQLITE_OK ? WR_OK : fail_sqlite(s, code, "write a row", err);
+}
+
+static wr_status apply_log(sqlite_sink *s, wr_str log, wr_err *err) {
+    wr_reader in = {(const uint8_t *)log.ptr, (const uint8_t *)log.ptr + log.len, false};
+    while (in.at < in.end) {
+        uint8_t  kind = wr_get_u8(&in);
+        wr_str   bytes = wr_get_bytes(&in);
+        uint32_t row;
+        if (in.bad || !decode_row(s, bytes, &row)) return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are damaged", WR_FMT(s->name));
+        WR_TRY(apply_one(s, kind, row, err));
+    }
+    return WR_OK;
+}
+
+/* The epoch that the database has; 0 if none. */
+static wr_status stored_epoch(sqlite_sink *s, uint64_t *epoch, wr_err *err) {
+    sqlite3_stmt *st;
+    *epoch = 0;
+    int code = sqlite3_prepare_v2(s->db, "SELECT epoch FROM weir_epoch WHERE job = ?1 AND sink = ?2", -1, &st, NULL);
+    if (code != SQLITE_OK) return fail_sqlite(s, code, "read weir_epoch", err);
+    sqlite3_bind_text(st, 1, s->job.ptr, (int)s->job.len, SQLITE_STATIC);
+    sqlite3_bind_text(st, 2, s->name.ptr, (int)s->name.len, SQLITE_STATIC);
+    code = sqlite3_step(st);
+    if (code == SQLITE_ROW) *epoch = (uint64_t)sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? WR_OK : fail_sqlite(s, code, "read weir_epoch", err);
+}
+
+static wr_status store_epoch(sqlite_sink *s, uint64_t epoch, wr_err *err) {
+    sqlite3_stmt *st;
+    int code = sqlite3_prepare_v2(s->db, "INSERT INTO weir_epoch (job, sink, epoch) VALUES (?1, ?2, ?3) ON CONFLICT (job, sink) DO UPDATE SET epoch = excluded.epoch", -1, &st, NULL);
+    if (code != SQLITE_OK) return fail_sqlite(s, code, "write weir_epoch", err);
+    sqlite3_bind_text(st, 1, s->job.ptr, (int)s->job.len, SQLITE_STATIC);
+    sqlite3_bind_text(st, 2, s->name.ptr, (int)s->name.len, SQLITE_STATIC);
+    sqlite3_bind_int64(st, 3, (sqlite3_int64)epoch);
+    code = sqlite3_step(st);
+    sqlite3_finalize(st);
+    return code == SQLITE_DONE ? WR_OK : fail_sqlite(s, code, "write weir_epoch", err);
+}
+
+/* One transaction: the log's changes and, if epoch != 0, its number. Does nothing if the database has the epoch already. */
+static wr_status apply(sqlite_sink *s, uint64_t epoch, wr_str log, wr_err *err) {
+    uint64_t  have = 0;
+    WR_TRY(run(s, "BEGIN IMMEDIATE", "begin a transaction", err));
+    wr_status status = epoch ? stored_epoch(s, &have, err) : WR_OK;
+    if (s->fresh) have = 0;
+    if (status == WR_OK && (!epoch || have < epoch)) {
+        status = apply_log(s, log, err);
+        if (status == WR_OK && epoch) status = store_epoch(s, epoch, err);
+    }
+    if (status == WR_OK) status = run(s, "COMMIT", "commit", err);
+    if (status != WR_OK) {
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+        return status;
+    }
+    if (epoch) s->fresh = false;
+    return WR_OK;
+}
+
+/* ---- the sink ---- */
+
+static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
+    sqlite_sink *s = (sqlite_sink *)base;
+    (void)err;
+    for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
+        uint32_t row = wr_batch_row(batch, i);
+        wr_put_u8(&s->log, wr_batch_kind(batch, row));
+        wr_sbuf_clear(&s->row);
+        wr_rowcodec_put(s->codec, batch, NULL, row, &s->row);
+        wr_put_bytes(&s->log, s->row.at, s->row.len);
+    }
+    log_charge(s);
+    return WR_OK;
+}
+
+static wr_status sink_flush(wr_sink *base, wr_err *err) {
+    sqlite_sink *s = (sqlite_sink *)base;
+    if (!s->log.len) return WR_OK;
+    WR_TRY(apply(s, 0, wr_sbuf_str(&s->log), err));
+    wr_sbuf_clear(&s->log);
+    return WR_OK;
+}
+
+static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr_err *err) {
+    sqlite_sink *s = (sqlite_sink *)base;
+    (void)epoch, (void)err;
+    wr_put_u8(staged, STAGED_VERSION);
+    wr_sbuf_add(staged, s->log.at, s->log.len);
+    if (s->log.cap > (1u << 20)) wr_sbuf_free(&s->log);
+    wr_sbuf_clear(&s->log);
+    log_charge(s);
+    return WR_OK;
+}
+
+static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
+    sqlite_sink *s = (sqlite_sink *)base;
+    if (!staged.len || *staged.ptr != STAGED_VERSION) return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are of another version", WR_FMT(s->name));
+    return apply(s, epoch, (wr_str){staged.ptr + 1, staged.len - 1}, err);
+}
+
+static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
+    sqlite_sink *s = (sqlite_sink *)base;
+    if (!epoch) {
+        s->fresh = true;
+        return WR_OK;
+    }
+    s->fresh = false;
+    uint64_t have;
+    WR_TRY(stored_epoch(s, &have, err));
+    if (have > epoch) {
+        wr_status status = wr_fail(err, WR_DATA, "55000", "the database '%s' is at epoch %llu of the table '%.*s', newer than the checkpoint's %llu", s->path, (unsigned long long)have,
+                                   WR_FMT(s->name), (unsigned long long)epoch);
+        wr_err_hint(err, "recover from the newest checkpoint; or, to go back on purpose, restore the database too");
+        return status;
+    }
+    return sink_commit(base, epoch, staged, err);
+}
+
+static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
+    sqlite_sink *s = (sqlite_sink *)base;
+    wr_status    status = ok && s->db ? sink_flush(base, err) : WR_OK;
+    sqlite3_finalize(s->put);
+    sqlite3_finalize(s->del);
+    sqlite3_close(s->db);
+    wr_batch_unref(s->scratch);
+    wr_sbuf_free(&s->log);
+    log_charge(s);
+    wr_sbuf_free(&s->row);
+    wr_sbuf_free(&s->text);
+    wr_arena_free(s->arena);
+    wr_free(s);
+    return status;
+}
+
+static const wr_sink_vt sink_vt = {"sqlite", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close};
+
+static const wr_option_spec specs[] = {
+    {"path", "path", NULL, true, "the database file; it is made if it is not there"},
+    {"table", "string", NULL, false, "name of the table; default: the SQL table's name"},
+    {"create-table", "bool", "true", false, "make the table if it is not there"},
+    {"sink.busy-timeout", "duration", "10 s", false, "how long to wait for another process's lock"},
+    {"sink.job", "string", "weir", false, "name of the job in weir_epoch: two jobs that write tables of one name into one database need two"},
+    {0}};
+
+static wr_status open_db(sqlite_sink *s, wr_connect_ctx *ctx, bool create, wr_err *err) {
+    wr_sbuf dir = {0};
+    wr_sbuf_add_str(&dir, path_dir(wr_str_of(s->path)));
+    wr_status status = ctx->world->vt->make_dirs(ctx->world, dir.at, err);
+    wr_sbuf_free(&dir);
+    WR_TRY(status);
+    int code = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK) return fail_sqlite(s, code, "open a table", err);
+    sqlite3_extended_result_codes(s->db, 1);
+    sqlite3_busy_timeout(s->db, (int)s->busy_ms);
+    WR_TRY(run(s, "PRAGMA journal_mode = WAL", "switch to WAL", err));
+    WR_TRY(run(s, "PRAGMA synchronous = FULL", "set synchronous", err));
+    WR_TRY(run(s, "CREATE TABLE IF NOT EXISTS weir_epoch (job TEXT NOT NULL, sink TEXT NOT NULL, epoch INTEGER NOT NULL, PRIMARY KEY (job, sink))", "create weir_epoch", err));
+    if (create) WR_TRY(create_table(s, err));
+    WR_TRY(check_table(s, err));
+    WR_TRY(prepare_put(s, err));
+    return prepare_delete(s, err);
+}
+
+static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
+    bool    create;
+    int64_t busy_us;
+    wr_str  table = option_text(t, specs, "table"), path = option_text(t, specs, "path");
+    *out = NULL;
+    if (!wr_option_bool(&t->options, specs, "create-table", &create, ctx->diags) || !wr_option_duration(&t->options, specs, "sink.busy-timeout", &busy_us, ctx->diags)) return WR_USER;
+    sqlite_sink *s = wr_calloc(1, sizeof *s);
+    *s = (sqlite_sink){.base = {&sink_vt}, .acct = ctx->acct, .schema = t->schema, .name = t->name, .job = wr_option_string(&t->options, specs, "sink.job"), .n_key = t->n_key,
+                       .busy_ms = busy_us / 1000, .fresh = true};
+    s->arena = wr_arena_new(NULL);
+    if (!table.len) table = t->name;
+    s->path = wr_arena_strndup(s->arena, path.ptr, path.len);
+    s->table = wr_arena_strndup(s->arena, table.ptr, table.len);
+    s->key = wr_new_n(s->arena, uint32_t, t->n_key + 1);
+    for (uint32_t k = 0; k < t->n_key; k++) s->key[k] = t->key[k];
+    wr_type *types = wr_new_n(s->arena, wr_type, t->schema->n + 1);
+    for (uint32_t c = 0; c < t->schema->n; c++) types[c] = t->schema->fields[c].type;
+    s->codec = wr_rowcodec_new(s->arena, types, t->schema->n);
+    wr_status status = open_db(s, ctx, create, err);
+    if (status != WR_OK) {
+        sink_close(&s->base, false, NULL);
+        return status;
+    }
+    *out = &s->base;
+    return WR_OK;
+}
+
+static wr_sink_takes takes(const wr_table_info *t) { return t->n_key ? WR_SINK_UPSERT : WR_SINK_APPEND; }
+static wr_guarantee  guarantee(const wr_table_info *t) { return (void)t, WR_EXACTLY_ONCE; }
+
+const wr_connector wr_connector_sqlite = {.name = "sqlite", .doc = "a table of an SQLite database: upsert by PRIMARY KEY, or append; exactly once", .specs = specs, .sink_new = sqlite_new, .takes = takes, .guarantee = guarantee};
