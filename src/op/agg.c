@@ -266,18 +266,20 @@ bool wr_set_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool for_dis
     wr_pos      pos = wr_sorted_seek(set, &item, wr_set_order, s, &equal);
     if (equal) {
         wr_set_item *there = wr_sorted_at(set, pos);
+        bool         was = there->n > 0;
         there->n += n;
-        if (there->n > 0) return false;
+        bool is = there->n > 0;
+        if (there->n) return was != is;
         wr_cell_drop(a, s, there->v);
         wr_sorted_remove(set, pos);
         a->heap_bytes += set->bytes - before;
-        return true;
+        return was != is;
     }
-    if (n <= 0) return false; /* a retraction of a value never seen */
+    if (!n) return false;
     item.v = wr_cell_own(a, s, v);
     wr_sorted_insert(set, pos, &item);
     a->heap_bytes += set->bytes - before;
-    return true;
+    return n > 0; /* a copy that is owed: a retraction that came before its row (as Flink keeps it) */
 }
 
 void wr_seq_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, bool null, uint64_t seq) {
@@ -320,15 +322,16 @@ void wr_sumf_add(wr_acc_sumf *acc, double x, int sign) {
         acc->comp += fabs(acc->sum) >= fabs(x) ? (acc->sum - t) + x : (x - t) + acc->sum;
         acc->sum = t;
     }
-    if (acc->n == 0) acc->sum = acc->comp = 0;
 }
 static void sumdec_add(wr_acc_sum128 *acc, wr_i128 v, int sign) {
     wr_i128 sum;
     acc->n += sign;
     acc->has = !__builtin_add_overflow(acc->sum, sign > 0 ? v : -v, &sum) && wr_decimal_fits(sum, WR_DECIMAL_MAX_PREC);
     acc->sum = acc->has ? sum : 0;
-    if (acc->n == 0) acc->sum = 0, acc->has = 0;
 }
+/* A group without values starts from zero again: no rounding error or overflow outlives it. */
+WR_INLINE void sumf_settle(const wr_aggs *a, wr_acc_sumf *acc) { if (a->settle && acc->n == 0) acc->sum = acc->comp = 0; }
+WR_INLINE void sumdec_settle(const wr_aggs *a, wr_acc_sum128 *acc) { if (a->settle && acc->n == 0) acc->sum = 0, acc->has = 0; }
 static void var_add(wr_acc_var *acc, double x, int sign) {
     if (sign > 0) {
         acc->n++;
@@ -391,11 +394,11 @@ wr_status wr_acc_one(wr_aggs *a, const wr_agg_slot *s, void *acc, wr_cell v, boo
         wr_i128 d = (int64_t)v.w[0];
         if (s->class == WR_CELL_I128) memcpy(&d, &v, 16);
         wr_acc_sum128 *x = acc;
-        if (s->form == WR_FORM_SUMDEC) sumdec_add(x, d, sign);
+        if (s->form == WR_FORM_SUMDEC) sumdec_add(x, d, sign), sumdec_settle(a, x);
         else x->sum += sign > 0 ? d : -d, x->n += sign;
         break;
     }
-    case WR_FORM_SUMF: wr_sumf_add(acc, as_f64(v.w[0]), sign); break;
+    case WR_FORM_SUMF: wr_sumf_add(acc, as_f64(v.w[0]), sign), sumf_settle(a, acc); break;
     case WR_FORM_CELL8: {
         wr_acc_cell8 *x = acc;
         int order = x->has ? wr_cell_compare(s->class, v, (wr_cell){{x->v, 0}}) : 0;
@@ -451,7 +454,7 @@ static void feed_sum64(const wr_agg_slot *s, const feed *f, const void *data) {
     default: FEED_SUM64(int64_t); break;
     }
 }
-static void feed_sum128(const wr_agg_slot *s, const feed *f, const void *data) {
+static void feed_sum128(const wr_aggs *a, const wr_agg_slot *s, const feed *f, const void *data) {
     for (uint32_t k = 0; k < f->n; k++) {
         uint32_t       i = f->pass[k], row = f->rows[i];
         wr_acc_sum128 *acc = ACC(wr_acc_sum128, i);
@@ -459,16 +462,19 @@ static void feed_sum128(const wr_agg_slot *s, const feed *f, const void *data) {
         int            sign = SIGN(i);
         if (s->form == WR_FORM_SUMDEC) {
             sumdec_add(acc, v, sign);
+            sumdec_settle(a, acc);
             continue;
         }
         acc->sum += sign > 0 ? v : -v;
         acc->n += sign;
     }
 }
-static void feed_sumf(const wr_agg_slot *s, const feed *f, const void *data) {
+static void feed_sumf(const wr_aggs *a, const wr_agg_slot *s, const feed *f, const void *data) {
     for (uint32_t k = 0; k < f->n; k++) {
         uint32_t i = f->pass[k], row = f->rows[i];
-        wr_sumf_add(ACC(wr_acc_sumf, i), s->storage == WR_S_F32 ? (double)((const float *)data)[row] : ((const double *)data)[row], SIGN(i));
+        wr_acc_sumf *acc = ACC(wr_acc_sumf, i);
+        wr_sumf_add(acc, s->storage == WR_S_F32 ? (double)((const float *)data)[row] : ((const double *)data)[row], SIGN(i));
+        sumf_settle(a, acc);
     }
 }
 #define FEED_EXTREME(T)                                                                             \
@@ -506,7 +512,7 @@ static wr_status feed_any(wr_aggs *a, const wr_agg_slot *s, const feed *f, const
         int      sign = SIGN(i);
         if (vec && !null) v = wr_cell_get(s, vec, row, &a->scratch);
         if (s->distinct && !wr_set_add(a, s, (wr_acc_list *)(void *)((char *)f->blocks[i] + s->set_at), true, v, sign)) continue;
-        WR_TRY(wr_acc_one(a, s, ACC(void, i), v, null, sign, a->seq + i, err));
+        WR_TRY(wr_acc_one(a, s, ACC(void, i), v, null, sign, a->seq + row, err));
     }
     return WR_OK;
 }
@@ -536,8 +542,8 @@ static wr_status feed_slot(wr_aggs *a, const wr_agg_slot *s, const feed *f, wr_e
     switch (s->form) {
     case WR_FORM_COUNT: feed_count(s, f); return WR_OK;
     case WR_FORM_SUM64: feed_sum64(s, f, vec->data); return WR_OK;
-    case WR_FORM_SUM128: case WR_FORM_SUMDEC: feed_sum128(s, f, vec->data); return WR_OK;
-    case WR_FORM_SUMF: feed_sumf(s, f, vec->data); return WR_OK;
+    case WR_FORM_SUM128: case WR_FORM_SUMDEC: feed_sum128(a, s, f, vec->data); return WR_OK;
+    case WR_FORM_SUMF: feed_sumf(a, s, f, vec->data); return WR_OK;
     case WR_FORM_CELL8:
         if (s->class == WR_CELL_INT) {
             feed_extreme(s, f, vec->data);
@@ -567,6 +573,5 @@ wr_status wr_aggs_update(wr_aggs *a, const wr_batch *batch, const uint32_t *rows
         f.pass = positions(a, &a->slots[k], batch, rows, n, &f.n);
         WR_TRY(feed_slot(a, &a->slots[k], &f, err));
     }
-    a->seq += n;
     return WR_OK;
 }

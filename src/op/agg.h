@@ -29,7 +29,7 @@ typedef struct wr_acc_cell { wr_cell v; uint64_t seq; uint32_t n, pad; } wr_acc_
 typedef struct wr_acc_list { struct wr_list_acc *list; } wr_acc_list;       /* SET, SEQ, HLL and DISTINCT's set */
 typedef struct wr_acc_var { int64_t n; double mean, m2; } wr_acc_var;
 
-typedef struct wr_set_item { wr_cell v; int64_t n; } wr_set_item;
+typedef struct wr_set_item { wr_cell v; int64_t n; } wr_set_item; /* n copies; below 0: owed, not there */
 typedef struct wr_seq_item { wr_cell v; uint64_t seq; uint64_t null; } wr_seq_item;
 typedef struct wr_list_acc {
     wr_sorted *by_value; /* SET: wr_set_item; SEQ with retraction: wr_seq_item ordered by (value, seq) */
@@ -55,8 +55,9 @@ typedef struct wr_aggs {
     uint32_t     n, bytes;       /* bytes: of a block, a multiple of 16 */
     wr_agg_slot *slots;
     bool         retract, count_rows, has_heap, invertible;
+    bool         settle;         /* blocks are whole groups, not parts to be merged: 0 values means empty */
     uint32_t     rows_at;        /* offset of the row count (when count_rows) */
-    uint64_t     seq;            /* arrival number of the next row; part of the state */
+    uint64_t     seq;            /* arrival number of row 0 of the batch; the operator adds n_rows after each batch; part of the state */
     int64_t      heap_bytes, heap_told;
     wr_arena    *arena;
     wr_sbuf      scratch;

@@ -29,7 +29,8 @@ static void merge_set(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *into, const
     wr_sorted *set = from->list->by_value;
     for (wr_pos p = wr_sorted_first(); wr_sorted_at(set, p); p = wr_sorted_next(set, p)) {
         wr_set_item *item = wr_sorted_at(set, p);
-        if (wr_set_add(a, s, into, for_distinct, item->v, sign * item->n) && inner) (void)wr_acc_one(a, s, inner, item->v, false, sign, 0, NULL);
+        int64_t      n = sign * item->n;
+        if (wr_set_add(a, s, into, for_distinct, item->v, n) && inner) (void)wr_acc_one(a, s, inner, item->v, false, n > 0 ? 1 : -1, 0, NULL);
     }
 }
 static void merge_seq(wr_aggs *a, const wr_agg_slot *s, void *into, const void *from, int sign) {
@@ -275,17 +276,19 @@ static bool put_array(const wr_agg_slot *s, const wr_list_acc *l, wr_vec *dst, u
     ((wr_list *)dst->data)[row] = (wr_list){first, at - first};
     return true;
 }
+static int64_t shown(const wr_agg_slot *s, const wr_set_item *item) { return item->n <= 0 ? 0 : s->agg.distinct ? 1 : item->n; }
 static bool put_multiset(const wr_agg_slot *s, const wr_list_acc *l, wr_vec *dst, uint32_t row, wr_mem *mem) {
     if (!l || !l->by_value->count) return false;
     wr_vec  *kid = &dst->kids[0];
     uint64_t n = 0;
     for (wr_pos p = wr_sorted_first(); wr_sorted_at(l->by_value, p); p = wr_sorted_next(l->by_value, p))
-        n += s->agg.distinct ? 1 : (uint64_t)((wr_set_item *)wr_sorted_at(l->by_value, p))->n;
+        n += (uint64_t)shown(s, wr_sorted_at(l->by_value, p));
+    if (!n) return false;
     wr_assert(n <= INT32_MAX);
     uint32_t first = wr_vec_grow(kid, (uint32_t)n, mem), at = first;
     for (wr_pos p = wr_sorted_first(); wr_sorted_at(l->by_value, p); p = wr_sorted_next(l->by_value, p)) {
         const wr_set_item *item = wr_sorted_at(l->by_value, p);
-        for (int64_t i = s->agg.distinct ? item->n - 1 : 0; i < item->n; i++) wr_cell_put(s, item->v, kid, at++, mem);
+        for (int64_t i = shown(s, item); i > 0; i--) wr_cell_put(s, item->v, kid, at++, mem);
     }
     ((wr_list *)dst->data)[row] = (wr_list){first, (uint32_t)n};
     return true;
@@ -314,6 +317,10 @@ static bool put_list(wr_aggs *a, const wr_agg_slot *s, const wr_list_acc *l, wr_
     if (s->form == WR_FORM_SET) {
         if (!l || !l->by_value->count) return false;
         wr_pos p = s->least ? wr_sorted_first() : wr_sorted_last(l->by_value);
+        while (((wr_set_item *)wr_sorted_at(l->by_value, p))->n <= 0) { /* owed copies are not there */
+            if (!s->least && !wr_sorted_prev(l->by_value, &p)) return false;
+            if (s->least && !wr_sorted_at(l->by_value, p = wr_sorted_next(l->by_value, p))) return false;
+        }
         wr_cell_put(s, ((wr_set_item *)wr_sorted_at(l->by_value, p))->v, dst, row, mem);
         return true;
     }

@@ -191,6 +191,7 @@ static wr_status group_agg_on_batch(wr_op *op, uint32_t input, wr_batch *batch, 
         if (step == 2) results(g, chunks[c], from, n, 0, 2);
     }
     wr_status s = wr_aggs_update(g->aggs, batch, g->rows, g->blocks, m, err);
+    g->aggs->seq += batch->n_rows;
     for (uint32_t c = 0; c < n_chunks; c++) {
         uint32_t from = c * max, n = WR_MIN(max, g->n_touched - from);
         if (s == WR_OK) s = emit_chunk(g, chunks[c], from, n, step, out, err);
@@ -259,6 +260,7 @@ wr_op *wr_group_agg_new(const wr_group_agg_opts *opts, const wr_schema *input, w
     if (opts->n_aggs) memcpy(aggs, opts->aggs, opts->n_aggs * sizeof *aggs);
     g->opts.aggs = aggs;
     g->aggs = wr_aggs_new(aggs, opts->n_aggs, opts->retract_input, opts->retract_input);
+    g->aggs->settle = true;
     bool always_changes = false; /* append-only COUNT(*) rises with every row */
     for (uint32_t i = 0; i < opts->n_aggs; i++) always_changes |= aggs[i].kind == WR_AGG_COUNT_STAR && aggs[i].filter < 0;
     g->need_old = opts->emit_before || opts->retract_input || !(always_changes || opts->ttl_us);

@@ -1,0 +1,62 @@
+/* op/window_agg.h: what window_agg.c (rows in) and window_fire.c (windows out) share. Private to op/. See window_agg.c. */
+#pragma once
+#include "op/agg.h"
+#include "op/op_util.h"
+#include "op/window.h"
+
+typedef enum wr_pane_place { WR_PANE_FRESH, WR_PANE_BACK /* or in the running window */, WR_PANE_FRONT } wr_pane_place;
+typedef struct wr_pane {
+    int64_t       start, end;
+    int64_t       from_end;  /* late pane: counts from the window with this end on; else WR_TIME_MIN */
+    wr_kmap      *map;       /* key -> block; with two stacks -> block, suffix block, link */
+    wr_pane_place place;
+    uint32_t      mark, index;
+} wr_pane;
+typedef struct wr_pane_link { wr_pane *pane; uint32_t slot, pad; } wr_pane_link; /* the next pane that has the same key */
+
+typedef struct wr_window_agg {
+    wr_op              op;
+    wr_window_agg_opts opts;
+    wr_win             win;
+    wr_arena          *arena;
+    wr_type           *key_types;
+    wr_type            start_type, end_type;
+    const wr_rowcodec *codec;
+    wr_aggs           *aggs;
+    bool               direct;      /* TUMBLE or windowed input: a pane is a window */
+    bool               two_stacks;  /* HOP with an accumulator that cannot be subtracted */
+    WR_ARR(wr_pane *)  panes;       /* by (end, start) */
+    WR_ARR(wr_pane *)  late;        /* by (from_end, start) */
+    wr_pane           *last;        /* the pane of the row before */
+    wr_kmap           *run;         /* HOP by subtraction, CUMULATE: the running window; two stacks: the back stack */
+    wr_kmap           *front;       /* two stacks: key -> wr_pane_link */
+    int64_t            run_base;    /* CUMULATE: start of the running window, WR_TIME_MIN if empty */
+    int64_t            fired_end;   /* of the last window that fired */
+    int64_t            wm_us;
+    /* a window that is being emitted */
+    bool               emitting, in_back;
+    int64_t            emit_start, emit_end;
+    wr_kmap           *emit_map;
+    uint32_t           emit_slot;
+    int64_t            told_bytes;  /* of pane structs */
+    /* scratch of one batch */
+    uint32_t  batch_no, n_touched;
+    wr_pane  *touched[WR_BATCH_MAX], *pane_of[WR_BATCH_MAX];
+    uint32_t  count[WR_BATCH_MAX + 1];
+    uint16_t  row_of[WR_BATCH_MAX], sorted[WR_BATCH_MAX];
+    uint64_t  hash[WR_BATCH_MAX];
+    uint32_t  slots[WR_BATCH_MAX], rows[WR_BATCH_MAX];
+    void     *blocks[WR_BATCH_MAX];
+} wr_window_agg;
+
+wr_pane  *wr_window_pane_get(wr_window_agg *a, int64_t start, int64_t end, int64_t from_end);
+void      wr_window_pane_free(wr_window_agg *a, wr_pane *p);
+wr_status wr_window_fire(wr_window_agg *a, int64_t wm_us, wr_out *out, bool *more, wr_err *err);
+WR_INLINE wr_pane_link *wr_pane_link_at(const wr_window_agg *a, void *value) { return (wr_pane_link *)(void *)((char *)value + 2 * a->aggs->bytes); }
+WR_INLINE void *wr_pane_suffix_at(const wr_window_agg *a, void *value) { return (char *)value + a->aggs->bytes; }
+/* Output rows for n blocks of the map's slots; shared with session windows. */
+wr_status wr_window_emit(wr_op_ctx *ctx, const wr_window_agg_opts *opts, wr_aggs *aggs, const wr_win *win, const wr_type *key_types, wr_type start_type,
+                         wr_type end_type, const wr_kmap *map, const uint32_t *slots, void *const *blocks, const int64_t *starts, const int64_t *ends,
+                         uint32_t n, wr_out *out, wr_err *err);
+/* op/window_session.c */
+wr_op *wr_session_agg_new(const wr_window_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
