@@ -41,5 +41,7 @@ bool adapter_check_options(const wr_table *table, bool as_source, wr_diags *diag
 /* link.c: the connectors 'push' and 'callback'. */
 void link_open(wr_session *s);               /* gives the session its id and registers the connectors */
 void link_close(wr_session *s);
-/* Points 'push' and 'callback' tables (and bare SELECTs, if somebody wants their rows) of a plan at this session. */
+/* Points the 'push' tables of a plan at this session, before it runs. */
 void link_plan(wr_session *s, const wr_job_plan *plan);
+/* Where the rows of a bare SELECT go when somebody wants them; NULL: printed. */
+const wr_connector *link_result(const wr_session *s);

@@ -1,8 +1,7 @@
 /* api/link.c: the two connectors of a program that embeds weir: 'push' (rows come from the program) and 'callback' (rows go to it).
  *
- * Idea       connectors are found by name and know only their table, so a plan that is about to run gets the session's number as one more option
- *            on those tables ('api.session'); the connector looks the session up by it. A bare SELECT whose rows somebody wants becomes a
- *            'callback' sink named "result".
+ * Idea       connectors are found by name and know only their table. A sink gets the session through the run's result_arg; a source has no
+ *            such way, so a plan that is about to run gets the session's number as one more option on its 'push' tables ('api.session').
  * Push       batches wait in a list with a byte bound; a pusher waits when it is reached (backpressure). A chunk is one batch: the batch is
  *            the chunk's memory, decode only hands it on. Position = rows handed out.
  * Thread     push_add and push_end from any thread, next under the job's turn lock: the list has a lock of its own. A session must not be
@@ -249,7 +248,7 @@ static const wr_sink_vt callback_vt = {
 };
 
 static wr_status callback_sink_new(const wr_table_info *info, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
-    wr_session    *s = session_of(info);
+    wr_session    *s = ctx->result_arg;
     callback_sink *c = wr_calloc(1, sizeof *c);
     *c = (callback_sink){.base = {&callback_vt}, .table = info->name, .schema = info->schema, .tz = ctx->tz};
     for (uint32_t i = 0; s && i < s->subscribers.n; i++)
@@ -257,7 +256,7 @@ static wr_status callback_sink_new(const wr_table_info *info, wr_connect_ctx *ct
     if (!c->call && s && s->opts.on_rows && wr_str_eq(info->name, WR_STR("result"))) c->call = s->opts.on_rows, c->arg = s->opts.arg;
     if (!c->call) {
         wr_free(c);
-        return no_program(info, "callback", "weir_subscribe() or weir_pull()", err);
+        return no_program(info, "callback", "weir_subscribe() or weir_listen()", err);
     }
     *out = &c->base;
     return WR_OK;
@@ -308,30 +307,18 @@ static const wr_table *with_session(wr_session *s, const wr_table *table) {
     return copy;
 }
 
-static const wr_table *result_table(wr_session *s, const wr_pnode *p) {
-    wr_table *t = wr_new(s->arena, wr_table);
-    *t = (wr_table){.name = WR_STR("result"), .at = p->at, .connector = WR_STR("callback"), .watermark_column = -1};
-    return with_session(s, t);
-}
-
-static bool wants_result(const wr_session *s) {
-    if (s->opts.on_rows) return true;
+const wr_connector *link_result(const wr_session *s) {
+    if (s->opts.on_rows) return &callback_connector;
     for (uint32_t i = 0; i < s->subscribers.n; i++)
-        if (wr_str_eq(s->subscribers.at[i].table, WR_STR("result"))) return true;
-    return false;
+        if (wr_str_eq(s->subscribers.at[i].table, WR_STR("result"))) return &callback_connector;
+    return NULL;
 }
 
 void link_plan(wr_session *s, const wr_job_plan *plan) {
     for (uint32_t i = 0; i < plan->nodes.n; i++) {
         wr_pnode *p = plan->nodes.at[i];
-        if (p->kind == WR_P_SOURCE && wr_str_eq(p->source.table->connector, WR_STR("push"))) {
-            push_open(s, p->source.table);
-            p->source.table = with_session(s, p->source.table);
-        } else if (p->kind == WR_P_SINK && p->sink.is_result && wants_result(s)) {
-            p->sink.is_result = false;
-            p->sink.table = result_table(s, p);
-        } else if (p->kind == WR_P_SINK && !p->sink.is_result && wr_str_eq(p->sink.table->connector, WR_STR("callback"))) {
-            p->sink.table = with_session(s, p->sink.table);
-        }
+        if (p->kind != WR_P_SOURCE || !wr_str_eq(p->source.table->connector, WR_STR("push"))) continue;
+        push_open(s, p->source.table);
+        p->source.table = with_session(s, p->source.table);
     }
 }

@@ -195,7 +195,8 @@ static wr_run_opts run_opts(wr_session *s, uint32_t step) {
                          .fresh = o->fresh, .accept_older = o->accept_older, .force_bounded = o->force_bounded, .force_tail = o->force_tail,
                          .final_rows = o->final_rows, .print_style = o->print_style ? o->print_style : "table", .simulate = o->simulate,
                          .seed = o->seed, .crash_after_steps = o->crash_after_steps, .checkpoint_every_steps = o->checkpoint_every_steps,
-                         .end_when_idle_us = o->end_when_idle_us, .tick = tick, .tick_arg = s};
+                         .end_when_idle_us = o->end_when_idle_us, .tick = tick, .tick_arg = s,
+                         .result = link_result(s), .result_arg = s};
 }
 
 static wr_status run_job(wr_session *s, uint32_t step, wr_err *err) {

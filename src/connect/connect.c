@@ -2,22 +2,37 @@
  *
  * Idea       every option that is known anywhere (connector, format, every source) stands in a spec; what is in none of them gets the
  *            nearest name. A '#' in a spec's key stands for a column's name (datagen).
- * Thread     read-only.                                                                                                */
+ * Thread     any: entries are only added.                                                                                              */
 #define _GNU_SOURCE 1 /* strchrnul */
 #include "connect/parts.h"
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
-static const wr_connector *const connectors[] = {&wr_connector_filesystem, &wr_connector_datagen, &wr_connector_nexmark, &wr_connector_ridelo,
-                                                 &wr_connector_sqlite,     &wr_connector_print,   &wr_connector_result,  &wr_connector_blackhole};
+enum { REGISTERED_MAX = 16, BUILT_IN = 8 };
+static const wr_connector *connectors[BUILT_IN + REGISTERED_MAX] = {&wr_connector_filesystem, &wr_connector_datagen, &wr_connector_nexmark,
+                                                                    &wr_connector_ridelo, &wr_connector_sqlite, &wr_connector_print,
+                                                                    &wr_connector_result, &wr_connector_blackhole};
+static _Atomic size_t n_connectors = BUILT_IN; /* grows; an entry never changes once counted */
+
+void wr_connector_register(const wr_connector *connector) {
+    static atomic_flag lock = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&lock)) {}
+    size_t n = atomic_load(&n_connectors);
+    if (!wr_connector_find(wr_str_of(connector->name)) && n < WR_COUNT_OF(connectors)) {
+        connectors[n] = connector;
+        atomic_store(&n_connectors, n + 1);
+    }
+    atomic_flag_clear(&lock);
+}
 
 const wr_connector *const *wr_connectors(size_t *n) {
-    *n = WR_COUNT_OF(connectors);
+    *n = atomic_load(&n_connectors);
     return connectors;
 }
 
 const wr_connector *wr_connector_find(wr_str name) {
-    for (size_t i = 0; i < WR_COUNT_OF(connectors); i++)
+    for (size_t i = 0, n = atomic_load(&n_connectors); i < n; i++)
         if (wr_str_eq(name, wr_str_of(connectors[i]->name))) return connectors[i];
     return NULL;
 }
