@@ -49,6 +49,7 @@ static const int EXPR_STARTS[] = {
     TK_INTERVAL, TK_NOT, TK_PLUS, TK_MINUS, TK_LP, TK_ID, TK_CASE, TK_CAST, TK_TRY_CAST, TK_ROW, TK_ARRAY, TK_MAP, TK_MULTISET, TK_EXISTS,
     TK_EXTRACT, TK_FLOOR, TK_POSITION, TK_SUBSTRING, TK_OVERLAY, TK_TRIM, TK_JSON_LIST, TK_JSON_PAIRS, TK_NILADIC, TK_RUNNING, TK_FINAL,
 };
+static const int CALL_WORDS[] = {TK_RUNNING, TK_FINAL, TK_EXTRACT, TK_FLOOR, TK_POSITION, TK_SUBSTRING, TK_OVERLAY, TK_TRIM};
 static const int TYPE_STARTS[] = {TK_ID, TK_ARRAY, TK_MAP, TK_MULTISET, TK_ROW, TK_INTERVAL};
 static const int QUERY_STARTS[] = {TK_SELECT, TK_VALUES, TK_TABLE, TK_WITH, TK_LP};
 
@@ -75,6 +76,7 @@ static folded fold(expected *x) {
         drop(x, TK_SELECT);
         drop(x, TK_LP);
     }
+    if (in_set(x, TK_EXTRACT) && in_set(x, TK_ID)) drop_all(x, CALL_WORDS, WR_COUNT_OF(CALL_WORDS));
     if (in_set(x, TK_YEAR) && in_set(x, TK_SECOND)) {
         f.unit = true;
         drop_all(x, UNITS, WR_COUNT_OF(UNITS));
@@ -170,7 +172,7 @@ static const char *nearest_keyword(const wr_driver *d, const wr_sql_states *stat
         if (!wr_sql_states_push(copy, code)) continue;
         bool     on = goes_on(d, copy, word + 1, to);
         unsigned score = distance * 4 + (on ? 0 : 2) + (strlen(name) < text.len); /* letters are left out more often than put in */
-        if ((must && !on) || score >= best_score) continue;
+        if (((must || strlen(name) <= 3) && !on) || score >= best_score) continue;
         best = name, best_score = score;
     }
     wr_free(copy);
@@ -208,10 +210,50 @@ static bool starts_statement(int code) {
            code == TK_EXPLAIN || code == TK_ALTER || code == TK_USE || code == TK_SHOW || code == TK_DESCRIBE;
 }
 
+static int code_at(const wr_driver *d, uint32_t i) { return i < d->tokens.n ? d->tokens.at[i].code : 0; }
+
+/* A reserved word that stands where a name would be right, and that somebody may well have meant as a name. */
+static bool meant_as_name(const wr_driver *d, uint32_t i) {
+    static const int WORDS[] = {TK_ORDER, TK_GROUP, TK_TABLE, TK_LIMIT, TK_VALUES, TK_ROW, TK_ALL, TK_LEFT, TK_RIGHT, TK_LIKE, TK_END, TK_DISTINCT, TK_USING, TK_FOR,
+                                TK_CASE, TK_CROSS, TK_CREATE};
+    int code = code_at(d, i), next = code_at(d, i + 1);
+    if (d->tokens.at[i].mode == WR_KW_NOT || next == TK_BY || next == TK_JOIN || next == TK_OUTER) return false;
+    if (i && d->tokens.at[i - 1].code == TK_AS) return true;
+    for (size_t k = 0; k < WR_COUNT_OF(WORDS); k++) {
+        if (WORDS[k] == code) return true;
+    }
+    return false;
+}
+
+static bool hint_reserved(wr_driver *d, const wr_sql_states *states, uint32_t i) {
+    if (i == d->tokens.n || !meant_as_name(d, i) || !wr_sql_states_accept(states, TK_ID)) {
+        int before = i ? d->tokens.at[i - 1].code : 0; /* SELECT a order FROM: seen only at the next word */
+        if (before != TK_ORDER && before != TK_GROUP && before != TK_TABLE) return false;
+        if (code_at(d, i) == TK_ID || code_at(d, i) == TK_INTEGER) return false; /* ORDER a: there BY is what is missing */
+        if (i == 1 || (before == TK_TABLE && d->tokens.at[i - 2].code != TK_FROM && d->tokens.at[i - 2].code != TK_JOIN)) return false;
+        i--;
+    }
+    wr_str text = wr_token_text(&d->ctx, &d->tokens.at[i]);
+    wr_diags_hint(d->ctx.diags, "%.*s is a reserved word: to use it as a name, write `%.*s`", WR_FMT(text), WR_FMT(text));
+    return true;
+}
+
+static bool comma_missing(wr_driver *d, const wr_sql_states *states, uint32_t i) {
+    wr_sql_states *copy = wr_malloc(sizeof *copy);
+    memcpy(copy, states, offsetof(wr_sql_states, state) + states->n * sizeof copy->state[0]);
+    bool missing = wr_sql_states_push(copy, TK_COMMA) && goes_on(d, copy, i, i);
+    wr_free(copy);
+    return missing;
+}
+
 static void add_hint(wr_driver *d, const wr_sql_states *states, uint32_t i) {
+    if (i == d->tokens.n) {
+        hint_reserved(d, states, i);
+        return;
+    }
     const wr_token *t = &d->tokens.at[i], *before = i ? t - 1 : NULL;
     wr_str          text = wr_token_text(&d->ctx, t);
-    bool            word = !t->quoted && (t->code == TK_ID || t->mode != WR_KW_NOT);
+    bool            word = !t->quoted && (t->code == TK_ID || (t->mode != WR_KW_NOT && t->mode != WR_KW_RESERVED && t->mode != WR_KW_END));
     const char     *name = word ? nearest_keyword(d, states, i, i + 1, false) : NULL;
     if (name) {
         wr_diags_hint(d->ctx.diags, "did you mean %s?", name);
@@ -219,12 +261,12 @@ static void add_hint(wr_driver *d, const wr_sql_states *states, uint32_t i) {
         wr_diags_hint(d->ctx.diags, "a statement ends with ';': is one missing before %.*s?", WR_FMT(text));
     } else if (before && before->code == TK_COMMA && (t->code == TK_FROM || t->code == TK_RP || t->code == TK_WHERE)) {
         wr_diags_hint(d->ctx.diags, "there is a comma too many before it");
-    } else if (t->mode != WR_KW_NOT && wr_sql_states_accept(states, TK_ID)) {
-        wr_diags_hint(d->ctx.diags, "%.*s is a reserved word: to use it as a name, write `%.*s`", WR_FMT(text), WR_FMT(text));
     } else if (t->code == TK_QUESTION) {
         wr_diags_hint(d->ctx.diags, "there are no parameters: write the value itself");
-    } else if (d->tokens.n && d->tokens.at[0].code == TK_SET && i < 3) {
+    } else if (d->tokens.at[0].code == TK_SET && i < 3) {
         wr_diags_hint(d->ctx.diags, "write SET 'key' = 'value', both in quotes");
+    } else if (!hint_reserved(d, states, i) && comma_missing(d, states, i)) {
+        wr_diags_hint(d->ctx.diags, "is a comma missing before it?");
     }
 }
 
@@ -262,7 +304,7 @@ void wr_driver_syntax_error(wr_driver *d, uint32_t i) {
     wr_diags_add(d->ctx.diags, WR_SEV_ERROR, "42601", span, "%s", wr_sbuf_str(&what).ptr);
     if (list.len) wr_diags_detail(d->ctx.diags, "expected %s", wr_sbuf_str(&list).ptr);
     if (meant) wr_diags_hint(d->ctx.diags, "did you mean %s?", meant);
-    else if (at < d->tokens.n) add_hint(d, states, at);
+    else if (d->tokens.n) add_hint(d, states, at);
     wr_sbuf_free(&what);
     wr_sbuf_free(&list);
     wr_free(now);

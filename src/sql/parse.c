@@ -19,14 +19,13 @@ static bool is_unit(int code) {
 }
 
 /* FREE words that look one token ahead, so that they can be names more often. */
-static bool fits_next(int code, int next) {
+static bool fits_next(int code, int next, int after_next) {
     switch (code) {
     case TK_IF: return next == TK_NOT || next == TK_EXISTS;
     case TK_GROUPING: return next == TK_SETS;
-    case TK_WATERMARK: return next == TK_FOR || next == TK_COMMA || next == TK_RP || next == 0;
+    case TK_WATERMARK: return next == TK_FOR || next == TK_COMMA || next == TK_RP || next == 0 || after_next == TK_AS;
     case TK_PRIMARY: return next == TK_KEY;
     case TK_KEY: return next != TK_VALUE;
-    case TK_EXISTS: return next == TK_LP || next == TK_ID || next != TK_COMMA;
     default: return true;
     }
 }
@@ -55,7 +54,7 @@ int wr_driver_code(const wr_driver *d, uint32_t i, int previous) {
         return code;
     case WR_KW_FREE:
         if (code == TK_WITHOUT && next == TK_TIME && wr_sql_accepts(d->grammar, TK_WITHOUT_ZONE)) return TK_WITHOUT_ZONE;
-        return fits_next(code, next) && wr_sql_accepts(d->grammar, code) ? code : TK_ID;
+        return fits_next(code, next, next_code(d, i + 2)) && wr_sql_accepts(d->grammar, code) ? code : TK_ID;
     case WR_KW_CALL: return next == TK_LP && wr_sql_accepts(d->grammar, code) ? code : TK_ID;
     case WR_KW_JOIN: return next == TK_LP ? TK_ID : code;
     case WR_KW_LITERAL:
