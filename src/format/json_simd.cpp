@@ -19,7 +19,7 @@ extern "C" wr_simd *wr_simd_new(void) {
 extern "C" void wr_simd_free(wr_simd *s) { delete s; }
 
 extern "C" wr_simd_error wr_simd_index(wr_simd *s, const uint8_t *data, size_t len, const uint32_t **places, uint32_t *n) {
-    static const uint32_t none[3] = {0, 0, 0};
+    static const uint32_t none[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
     *places = none;
     *n = 0;
     if (!len) return WR_SIMD_OK;

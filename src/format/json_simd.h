@@ -2,7 +2,7 @@
  *
  * Idea       stage 1 finds, with SIMD, the place of every structural character, string start and scalar start of a text, and checks
  *            UTF-8 and control characters on the way. What the places mean is decided in C (json_row.c).
- * Invariant  places are ascending offsets; after the last one stand two entries of value len and one of value 0.
+ * Invariant  places are ascending offsets; after the last one stand two entries of value len or more.
  * Thread     one wr_simd per worker.                                                                                  */
 #pragma once
 #include "base/compiler.h"
