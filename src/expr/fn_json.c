@@ -1,0 +1,390 @@
+/* expr/fn_json.c: JSON_VALUE, JSON_QUERY, JSON_EXISTS, IS JSON, JSON_STRING, JSON_OBJECT, JSON_ARRAY.
+ *
+ * Idea       the path is compiled once a step ("lax $.a.b[0].*"), the document is parsed by simdjson once a row. A path that is not
+ *            valid fails when the function is bound, if it is a constant.
+ * Behaviour  ON EMPTY / ON ERROR arrive as constant arguments: JSON_VALUE(doc, path, on_empty, empty_default, on_error, error_default)
+ *            with on_* one of 'NULL', 'ERROR', 'DEFAULT'; JSON_QUERY(doc, path, wrapper, on_empty, on_error) with wrapper 'WITHOUT',
+ *            'CONDITIONAL', 'UNCONDITIONAL' and on_* 'NULL', 'ERROR', 'EMPTY ARRAY', 'EMPTY OBJECT'; JSON_EXISTS(doc, path, on_error)
+ *            with 'TRUE', 'FALSE', 'UNKNOWN', 'ERROR'. RETURNING is a cast around JSON_VALUE (TRY_CAST unless ERROR ON ERROR). */
+#include "type/number.h"
+#include "fn.h"
+#include "json_shim.h"
+
+typedef struct wr_json_path {
+    WR_ARR(wr_json_step) steps;
+    bool strict;
+} wr_json_path;
+
+static void path_free(wr_json_path *p) { wr_arr_free(&p->steps); }
+
+static bool name_char(char ch) { return ch_alpha((unsigned char)ch) || ch_digit((unsigned char)ch) || ch == '_' || ch == '-' || (unsigned char)ch >= 0x80; }
+
+/* One step at *i; keys borrow from s. */
+static bool parse_step(wr_str s, size_t *i, wr_json_path *p) {
+    wr_json_step step = {.kind = WR_STEP_KEY};
+    if (s.ptr[*i] == '.') {
+        size_t from = ++*i;
+        if (from < s.len && s.ptr[from] == '*') {
+            ++*i;
+            step.kind = WR_STEP_ANY;
+        } else {
+            while (*i < s.len && name_char(s.ptr[*i])) ++*i;
+            if (*i == from) return false;
+            step.key = s.ptr + from, step.key_len = *i - from;
+        }
+    } else if (s.ptr[*i] == '[') {
+        wr_str rest = {s.ptr + *i + 1, s.len - *i - 1};
+        const char *end = rest.len ? memchr(rest.ptr, ']', rest.len) : NULL;
+        if (!end) return false;
+        wr_str in = wr_str_trim((wr_str){rest.ptr, (size_t)(end - rest.ptr)});
+        if (in.len >= 2 && (in.ptr[0] == '\'' || in.ptr[0] == '"')) {
+            if (in.ptr[in.len - 1] != in.ptr[0]) return false;
+            step.key = in.ptr + 1, step.key_len = in.len - 2;
+        } else if (wr_str_eq(in, WR_STR("*"))) {
+            step.kind = WR_STEP_ANY;
+        } else if (wr_str_eq(in, WR_STR("last"))) {
+            step.kind = WR_STEP_LAST;
+        } else {
+            int64_t n;
+            if (!wr_parse_i64(in, &n) || n < 0) return false;
+            step.kind = WR_STEP_INDEX, step.index = (uint64_t)n;
+        }
+        *i = (size_t)(end - s.ptr) + 1;
+    } else {
+        return false;
+    }
+    wr_arr_push(&p->steps, step);
+    return true;
+}
+
+static bool path_parse(wr_str s, wr_json_path *p) {
+    *p = (wr_json_path){0};
+    s = wr_str_trim(s);
+    if (wr_str_starts(s, WR_STR("lax "))) s = wr_str_trim((wr_str){s.ptr + 4, s.len - 4});
+    else if (wr_str_starts(s, WR_STR("strict "))) s = wr_str_trim((wr_str){s.ptr + 7, s.len - 7}), p->strict = true;
+    bool   ok = s.len > 0 && s.ptr[0] == '$';
+    size_t i = 1;
+    while (ok && i < s.len) ok = parse_step(s, &i, p);
+    if (!ok) path_free(p);
+    return ok;
+}
+
+typedef struct wr_json_state {
+    wr_json     *json;
+    wr_sbuf      text;   /* the path as given; steps borrow from it */
+    wr_json_path path;
+    bool         ready, ok;
+    wr_sbuf      out;
+} wr_json_state;
+
+static void state_free(void *p) {
+    wr_json_state *s = p;
+    wr_json_free(s->json);
+    path_free(&s->path);
+    wr_sbuf_free(&s->text), wr_sbuf_free(&s->out);
+    wr_free(s);
+}
+static wr_json_state *state_of(wr_call *c) {
+    if (!*c->state) {
+        wr_json_state *s = wr_calloc(1, sizeof *s);
+        s->json = wr_json_new();
+        *c->state = s, *c->state_free = state_free;
+    }
+    return *c->state;
+}
+static bool set_path(wr_json_state *s, wr_str path) {
+    if (s->ready && wr_str_eq(path, wr_sbuf_str(&s->text))) return s->ok;
+    path_free(&s->path);
+    wr_sbuf_clear(&s->text);
+    wr_sbuf_add_str(&s->text, path);
+    s->ready = true;
+    return s->ok = path_parse(wr_sbuf_str(&s->text), &s->path);
+}
+
+static void out_bytes(void *ctx, const char *ptr, size_t len) { wr_sbuf_add(ctx, ptr, len); }
+static void out_quoted(void *ctx, const char *ptr, size_t len) { wr_sbuf_add_json(ctx, (wr_str){ptr, len}); }
+static void out_number(void *ctx, double x) {
+    char text[32];
+    wr_sbuf_add(ctx, text, wr_text_double(x, text));
+}
+static wr_json_hits find(wr_json_state *s, wr_str doc, bool scalar) {
+    wr_json_out out = {&s->out, out_bytes, out_quoted, out_number};
+    wr_sbuf_clear(&s->out);
+    return wr_json_find(s->json, doc.ptr, doc.len, s->path.steps.at, s->path.steps.n, scalar, &out);
+}
+static wr_status bad_path(wr_call *c, uint32_t r, wr_str path) {
+    return call_fail(c, r, "2203A", "'%.*s' is not a JSON path: expected $, .name, ['name'], [0] or [*]", (int)WR_MIN(path.len, (size_t)100), path.ptr);
+}
+static wr_status json_error(wr_call *c, uint32_t r, bool empty) {
+    return call_fail(c, r, empty ? "22035" : "22032", "%s: %s", c->expr->fn->name, empty ? "the JSON path leads nowhere" : "the text is not valid JSON, or the value at the path has the wrong kind");
+}
+
+/* ---- JSON_VALUE ---- */
+static wr_status json_value(wr_call *c) {
+    wr_json_state *s = state_of(c);
+    bool           more = c->n_args == 6;
+    for ROWS(c, r) {
+        if (arg_null(c, 0, r) || arg_null(c, 1, r)) {
+            call_null(c, r);
+            continue;
+        }
+        if (!set_path(s, arg_str(c, 1, r))) return bad_path(c, r, arg_str(c, 1, r));
+        wr_json_hits h = find(s, arg_str(c, 0, r), true);
+        bool scalar = h.n == 1 && h.first >= WR_JSON_TEXT && h.first <= WR_JSON_BOOL, empty = h.n == 0 && h.first == WR_JSON_MISSING;
+        if (scalar) {
+            call_put(c, r, s->out.at ? s->out.at : "", s->out.len);
+            continue;
+        }
+        if (h.n == 1 && h.first == WR_JSON_NULL_VALUE) {
+            call_null(c, r);
+            continue;
+        }
+        if (empty && s->path.strict) empty = false; /* strict: a missing member is an error */
+        uint32_t k = empty ? 2 : 4;
+        wr_str   how = more ? arg_str(c, k, r) : WR_STR("NULL");
+        if (wr_str_eq(how, WR_STR("ERROR"))) return json_error(c, r, empty);
+        if (wr_str_eq(how, WR_STR("DEFAULT")) && !arg_null(c, k + 1, r)) {
+            wr_str text = arg_str(c, k + 1, r);
+            call_put(c, r, text.ptr, text.len);
+        } else {
+            call_null(c, r);
+        }
+    }
+    return WR_OK;
+}
+static bool check_path(wr_resolve *r) {
+    wr_str path;
+    if (r->n < 2 || !res_const_str(r, 1, &path)) return true;
+    wr_json_path p;
+    if (path_parse(path, &p)) return path_free(&p), true;
+    return res_error(r, "2203A", "'%.*s' is not a JSON path: expected $, .name, ['name'], [0] or [*]", WR_FMT(path));
+}
+bool res_json_value(wr_resolve *r) {
+    if (r->n != 2 && r->n != 6) return false;
+    for (uint32_t i = 0; i < r->n; i++) {
+        bool text = wr_type_is_string(r->args[i]->type);
+        if (i < 2 && !text && r->args[i]->type.id != WR_T_NULL) return false;
+        if (!text && !res_cast(r, i, wr_type_string())) return false; /* defaults become text; RETURNING casts the result */
+    }
+    return check_path(r) && res_set(r, wr_type_string(), json_value, 0);
+}
+
+/* ---- JSON_QUERY ---- */
+static wr_status query_else(wr_call *c, uint32_t r, uint32_t k, bool empty) {
+    wr_str how = c->n_args > k ? arg_str(c, k, r) : WR_STR("NULL");
+    if (wr_str_eq(how, WR_STR("ERROR"))) return json_error(c, r, empty);
+    if (wr_str_eq(how, WR_STR("EMPTY ARRAY"))) call_put(c, r, "[]", 2);
+    else if (wr_str_eq(how, WR_STR("EMPTY OBJECT"))) call_put(c, r, "{}", 2);
+    else call_null(c, r);
+    return WR_OK;
+}
+wr_status fn_json_query(wr_call *c) {
+    wr_json_state *s = state_of(c);
+    for ROWS(c, r) {
+        if (!set_path(s, arg_str(c, 1, r))) return bad_path(c, r, arg_str(c, 1, r));
+        wr_str       wrapper = c->n_args > 2 ? arg_str(c, 2, r) : WR_STR("WITHOUT");
+        wr_json_hits h = find(s, arg_str(c, 0, r), false);
+        bool container = h.n == 1 && (h.first == WR_JSON_OBJ || h.first == WR_JSON_ARR);
+        bool wrap = wr_str_eq(wrapper, WR_STR("UNCONDITIONAL")) || (wr_str_eq(wrapper, WR_STR("CONDITIONAL")) && !container);
+        if (h.n == 0) {
+            WR_TRY(query_else(c, r, h.first == WR_JSON_BAD ? 4 : 3, h.first != WR_JSON_BAD));
+        } else if (wrap) {
+            char *p = call_text(c, s->out.len + 2);
+            p[0] = '[', memcpy(p + 1, s->out.at, s->out.len), p[s->out.len + 1] = ']';
+            call_view(c, r, p, s->out.len + 2);
+        } else if (container) {
+            call_put(c, r, s->out.at, s->out.len);
+        } else if (h.n == 1 && h.first == WR_JSON_NULL_VALUE) {
+            call_null(c, r);
+        } else {
+            WR_TRY(query_else(c, r, 4, false));
+        }
+    }
+    return WR_OK;
+}
+
+wr_status fn_json_exists(wr_call *c) {
+    wr_json_state *s = state_of(c);
+    for ROWS(c, r) {
+        if (!set_path(s, arg_str(c, 1, r))) return bad_path(c, r, arg_str(c, 1, r));
+        wr_json_hits h = find(s, arg_str(c, 0, r), false);
+        OUT(c, uint8_t)[r] = h.n > 0;
+        if (h.first != WR_JSON_BAD || c->n_args < 3) continue;
+        wr_str how = arg_str(c, 2, r);
+        if (wr_str_eq(how, WR_STR("ERROR"))) return json_error(c, r, false);
+        if (wr_str_eq(how, WR_STR("TRUE"))) OUT(c, uint8_t)[r] = 1;
+        if (wr_str_eq(how, WR_STR("UNKNOWN"))) call_null(c, r);
+    }
+    return WR_OK;
+}
+
+wr_status fn_is_json(wr_call *c) {
+    wr_json_state *s = state_of(c);
+    set_path(s, WR_STR("$"));
+    for ROWS(c, r) {
+        OUT(c, uint8_t)[r] = 0;
+        if (arg_null(c, 0, r)) continue;
+        wr_json_hits h = find(s, arg_str(c, 0, r), false);
+        wr_str       kind = c->n_args > 1 ? arg_str(c, 1, r) : WR_STR("VALUE");
+        bool         scalar = h.first >= WR_JSON_NULL_VALUE && h.first <= WR_JSON_BOOL, ok = h.first != WR_JSON_BAD;
+        if (wr_str_eq(kind, WR_STR("OBJECT"))) ok = h.first == WR_JSON_OBJ;
+        else if (wr_str_eq(kind, WR_STR("ARRAY"))) ok = h.first == WR_JSON_ARR;
+        else if (wr_str_eq(kind, WR_STR("SCALAR"))) ok = scalar;
+        OUT(c, uint8_t)[r] = ok;
+    }
+    return WR_OK;
+}
+
+/* ---- values to JSON ---- */
+/* Nesting is bounded by the type, which the parser bounds. */
+static void value_json(const wr_vec *v, uint32_t row, const wr_tz *tz, wr_sbuf *out) {
+    if (wr_vec_is_null(v, row)) {
+        wr_sbuf_addz(out, "null");
+        return;
+    }
+    wr_sbuf text = {0};
+    switch (v->type.id) {
+    case WR_T_BOOLEAN: wr_sbuf_addz(out, ((const uint8_t *)v->data)[row] ? "true" : "false"); break;
+    case WR_T_TINYINT:
+    case WR_T_SMALLINT:
+    case WR_T_INT:
+    case WR_T_BIGINT:
+    case WR_T_FLOAT:
+    case WR_T_DOUBLE:
+    case WR_T_DECIMAL: wr_vec_text(v, row, tz, out); break;
+    case WR_T_CHAR:
+    case WR_T_VARCHAR: wr_sbuf_add_json(out, wr_sview_str(&((const wr_sview *)v->data)[row])); break;
+    case WR_T_ARRAY:
+    case WR_T_MULTISET: {
+        wr_list l = ((const wr_list *)v->data)[row];
+        wr_sbuf_addc(out, '[');
+        for (uint32_t i = 0; i < l.len; i++) {
+            if (i) wr_sbuf_addc(out, ',');
+            value_json(&v->kids[0], l.offset + i, tz, out);
+        }
+        wr_sbuf_addc(out, ']');
+        break;
+    }
+    case WR_T_MAP: {
+        wr_list l = ((const wr_list *)v->data)[row];
+        wr_sbuf_addc(out, '{');
+        for (uint32_t i = 0; i < l.len; i++) {
+            if (i) wr_sbuf_addc(out, ',');
+            wr_sbuf_clear(&text);
+            wr_vec_text(&v->kids[0], l.offset + i, tz, &text);
+            wr_sbuf_add_json(out, wr_sbuf_str(&text));
+            wr_sbuf_addc(out, ':');
+            value_json(&v->kids[1], l.offset + i, tz, out);
+        }
+        wr_sbuf_addc(out, '}');
+        break;
+    }
+    case WR_T_ROW:
+        wr_sbuf_addc(out, '{');
+        for (uint32_t k = 0; k < v->type.n_kids; k++) {
+            if (k) wr_sbuf_addc(out, ',');
+            wr_sbuf_add_json(out, v->type.names[k]);
+            wr_sbuf_addc(out, ':');
+            value_json(&v->kids[k], row, tz, out);
+        }
+        wr_sbuf_addc(out, '}');
+        break;
+    default: /* times, intervals, bytes: as text */
+        wr_vec_text(v, row, tz, &text);
+        wr_sbuf_add_json(out, wr_sbuf_str(&text));
+    }
+    wr_sbuf_free(&text);
+}
+wr_status fn_json_string(wr_call *c) {
+    wr_sbuf buf = {0};
+    for ROWS(c, r) {
+        wr_sbuf_clear(&buf);
+        value_json(c->arg[0].vec, r & c->arg[0].mask, c->tz, &buf);
+        call_put(c, r, buf.at, buf.len);
+    }
+    wr_sbuf_free(&buf);
+    return WR_OK;
+}
+wr_status fn_json_quote(wr_call *c) {
+    wr_sbuf buf = {0};
+    for ROWS(c, r) {
+        wr_sbuf_clear(&buf);
+        wr_sbuf_add_json(&buf, arg_str(c, 0, r));
+        call_put(c, r, buf.at, buf.len);
+    }
+    wr_sbuf_free(&buf);
+    return WR_OK;
+}
+wr_status fn_json_unquote(wr_call *c) {
+    wr_json_state *s = state_of(c);
+    set_path(s, WR_STR("$"));
+    for ROWS(c, r) {
+        wr_str text = arg_str(c, 0, r);
+        bool   quoted = text.len >= 2 && text.ptr[0] == '"' && text.ptr[text.len - 1] == '"';
+        if (!quoted) {
+            call_view(c, r, text.ptr, text.len);
+        } else if (find(s, text, true).first == WR_JSON_TEXT) {
+            call_put(c, r, s->out.at ? s->out.at : "", s->out.len);
+        } else {
+            call_view(c, r, text.ptr, text.len); /* not JSON: unchanged, as Flink */
+        }
+    }
+    return WR_OK;
+}
+
+/* A call of a JSON function as argument is JSON already. */
+static bool is_json_call(const wr_expr *e) {
+    static const char *const names[] = {"JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECT_ABSENT", "JSON_ARRAY_NULLS", "JSON_QUERY"};
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
+        if (wr_expr_is_call(e, names[i])) return true;
+    return false;
+}
+static int64_t json_args(const wr_resolve *r) { /* as bits; known when bound, for folding makes constants of them */
+    int64_t bits = 0;
+    for (uint32_t i = 0; i < r->n && i < 62; i++) bits |= (int64_t)is_json_call(r->args[i]) << i;
+    return bits;
+}
+static void arg_json(const wr_call *c, uint32_t k, uint32_t r, wr_sbuf *out) {
+    if (k < 62 && c->impl->extra[1] >> k & 1 && !arg_null(c, k, r)) wr_sbuf_add_str(out, arg_str(c, k, r));
+    else value_json(c->arg[k].vec, r & c->arg[k].mask, c->tz, out);
+}
+static wr_status json_make(wr_call *c) {
+    bool    object = c->impl->extra[0] & 1, absent = c->impl->extra[0] & 2;
+    wr_sbuf buf = {0};
+    for ROWS(c, r) {
+        bool any = false;
+        wr_sbuf_clear(&buf);
+        wr_sbuf_addc(&buf, object ? '{' : '[');
+        for (uint32_t k = 0; k < c->n_args; k += 1 + object) {
+            uint32_t v = k + object;
+            if (absent && arg_null(c, v, r)) continue;
+            if (object && arg_null(c, k, r)) {
+                wr_sbuf_free(&buf);
+                return call_fail(c, r, "22004", "JSON_OBJECT: a key is NULL");
+            }
+            if (any) wr_sbuf_addc(&buf, ',');
+            any = true;
+            if (object) wr_sbuf_add_json(&buf, arg_str(c, k, r)), wr_sbuf_addc(&buf, ':');
+            arg_json(c, v, r, &buf);
+        }
+        wr_sbuf_addc(&buf, object ? '}' : ']');
+        call_put(c, r, buf.at, buf.len);
+    }
+    wr_sbuf_free(&buf);
+    return WR_OK;
+}
+bool res_json_object(wr_resolve *r) {
+    if (r->n % 2) return false;
+    for (uint32_t i = 0; i < r->n; i += 2)
+        if (!wr_type_is_string(r->args[i]->type)) return res_error(r, "42804", "the keys of JSON_OBJECT must be texts");
+    for (uint32_t i = 1; i < r->n; i += 2)
+        if (r->args[i]->type.id == WR_T_NULL && !res_cast(r, i, wr_type_string())) return false;
+    r->extra[0] = strcmp(r->fn->name, "JSON_OBJECT_ABSENT") == 0 ? 3 : 1, r->extra[1] = json_args(r);
+    return res_set(r, wr_type_string(), json_make, 0);
+}
+bool res_json_array(wr_resolve *r) {
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->args[i]->type.id == WR_T_NULL && !res_cast(r, i, wr_type_string())) return false;
+    r->extra[0] = strcmp(r->fn->name, "JSON_ARRAY") == 0 ? 2 : 0, r->extra[1] = json_args(r);
+    return res_set(r, wr_type_string(), json_make, 0);
+}
