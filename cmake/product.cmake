@@ -50,13 +50,6 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/examples/embed/embed.c)
   set_tests_properties(example.embed example.embed_static PROPERTIES TIMEOUT 120)
 endif()
 
-if(EXISTS ${CMAKE_SOURCE_DIR}/tests/golden/main.c)
-  file(GLOB golden_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/golden/*.c)
-  add_executable(golden ${golden_sources})
-  target_link_libraries(golden PRIVATE weir_api)
-  set_target_properties(golden PROPERTIES LINKER_LANGUAGE CXX)
-endif()
-
 configure_file(${CMAKE_SOURCE_DIR}/packaging/weir.pc.in ${CMAKE_BINARY_DIR}/weir.pc @ONLY)
 install(TARGETS libweir_static libweir_shared ARCHIVE LIBRARY)
 install(FILES ${CMAKE_SOURCE_DIR}/include/weir.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
