@@ -172,7 +172,7 @@ static const wr_connector *check_connector(const wr_table_info *t, bool as_sourc
     wr_sbuf text = {0};
     wr_str  names[32];
     size_t  n = 0;
-    for (size_t i = 0; i < WR_COUNT_OF(connectors); i++) {
+    for (size_t i = 0; i < atomic_load(&n_connectors); i++) {
         if (as_source ? !connectors[i]->source_new : !connectors[i]->sink_new) continue;
         names[n++] = wr_str_of(connectors[i]->name);
         wr_sbuf_printf(&text, "%s%s", text.len ? ", " : "", connectors[i]->name);

@@ -67,9 +67,14 @@ static file_part *add_part(file_source *s, const char *path, const wr_file_info 
     return p;
 }
 
-static void free_part(file_part *p) {
-    file_reader_free(p->reader);
+static void free_carry(file_source *s, file_part *p) {
+    if (s->acct && p->carry.cap) wr_account_add(s->acct, -(int64_t)p->carry.cap);
     wr_sbuf_free(&p->carry);
+}
+
+static void free_part(file_source *s, file_part *p) {
+    file_reader_free(p->reader);
+    free_carry(s, p);
     wr_arr_free(&p->seen.list);
     wr_free(p->path);
     wr_free(p);
@@ -203,7 +208,7 @@ static void close_part(file_source *s, file_part *p) {
     if (p->reader && file_reader_is_open(p->reader)) s->n_open--;
     file_reader_free(p->reader);
     p->reader = NULL;
-    wr_sbuf_free(&p->carry);
+    free_carry(s, p);
 }
 
 /* Where may a chunk of the bytes be cut? */
@@ -237,8 +242,8 @@ static wr_status read_bytes(file_part *p, size_t want, wr_mem **mem, uint8_t **d
 
 static void keep_carry(file_source *s, file_part *p, const uint8_t *from, size_t len) {
     if (!file_reader_compressed(p->reader)) return;
+    if (p->carry.cap > (size_t)CHUNK_BYTES && len < CHUNK_BYTES / 2) free_carry(s, p);
     size_t before = p->carry.cap;
-    if (p->carry.cap > (size_t)CHUNK_BYTES && len < CHUNK_BYTES / 2) wr_sbuf_free(&p->carry);
     wr_sbuf_clear(&p->carry);
     wr_sbuf_add(&p->carry, from, len);
     if (s->acct) wr_account_add(s->acct, (int64_t)p->carry.cap - (int64_t)before);
@@ -495,7 +500,7 @@ static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
         file_part *p = s->parts.at[i];
         wr_file_info info = {.inode = p->inode, .device = p->device, .size_bytes = p->size, .mtime_us = p->mtime_us};
         wr_arr_push(&now.list, (file_entry){wr_strdup(p->path), info});
-        free_part(p);
+        free_part(s, p);
     }
     s->parts.n = 0;
     s->turn = s->n_open = 0;
@@ -541,7 +546,7 @@ static void source_describe(wr_source *base, wr_sbuf *out) {
 
 static void source_close(wr_source *base) {
     file_source *s = (file_source *)base;
-    for (uint32_t i = 0; i < s->parts.n; i++) free_part(s->parts.at[i]);
+    for (uint32_t i = 0; i < s->parts.n; i++) free_part(s, s->parts.at[i]);
     wr_arr_free(&s->parts);
     for (uint32_t i = 0; s->decoders && i < s->n_workers; i++)
         if (s->decoders[i]) s->decoders[i]->free(s->decoders[i]);
