@@ -31,7 +31,6 @@ typedef struct lprops {
     bool      rate_declared;
 } lprops;
 
-typedef struct lscan_info lscan_info; /* one a table of a job: physical.c */
 typedef struct lnode lnode;
 struct lnode {
     lkind     kind;
@@ -215,10 +214,7 @@ bool     pl_describe(pl *p, const wr_ast_stmt *s, wr_sbuf *out);
 typedef struct lsink { const wr_table *table; bool is_result; lnode *root; wr_schema write_schema; wr_span at; } lsink;
 typedef WR_ARR(lsink) lsinks;
 wr_job_plan *pl_physical(pl *p, lsinks *sinks);
-/* infer.c */
-void     pl_infer(pl *p, wr_job_plan *job);
 /* bill.c */
-void     pl_bill(pl *p, wr_job_plan *job);
 double   pl_bill_bytes(const wr_pnode *n, double after_us); /* bytes after so long at the assumed rate */
 
 /* Says that `what` is not there yet, by name, with what works instead (may be NULL). Returns NULL. */

@@ -90,7 +90,7 @@ struct wr_pnode {
         wr_normalize_opts       normalize;
         wr_limit_opts           limit;
         wr_time_sort_opts       time_sort;
-        struct { const wr_table *table; bool is_result; wr_schema write_schema; } sink; /* is_result: bare SELECT */
+        struct { const wr_table *table; bool is_result; wr_schema write_schema; const wr_connector_ref *connector; /* NULL: result */ } sink; /* is_result: bare SELECT */
     };
 };
 

@@ -1,0 +1,47 @@
+/* plan/check.c: what `weir check` says beyond errors: guarantees, non-determinism, state that only keys bound, order.
+ *
+ * Idea       walks the finished job; every remark names a place in the script and, where there is one, a way out.
+ * Invariant  adds warnings and notes only.                                                                            */
+#include "plan/logical.h"
+
+static void note(wr_diags *d, wr_severity s, wr_span at, const char *code, const char *text, const char *hint) {
+    wr_diags_add(d, s, code, at, "%s", text);
+    if (hint) wr_diags_hint(d, "%s", hint);
+}
+
+static wr_volatility volatility(const wr_expr *e) { return e ? wr_expr_volatility(e) : WR_VOL_PURE; }
+
+static void check_calc(const wr_pnode *n, wr_diags *d) {
+    wr_volatility v = volatility(n->calc.filter);
+    for (uint32_t i = 0; i < n->calc.n_exprs; i++) v = WR_MAX(v, volatility(n->calc.exprs[i]));
+    if (v == WR_VOL_RANDOM)
+        note(d, WR_SEV_WARNING, n->at, "WR110", "this uses a random function: a replay after a crash gives other values", "make the value from the row (a hash of its key) if it must be the same");
+    if (v == WR_VOL_QUERY)
+        note(d, WR_SEV_WARNING, n->at, "WR111", "this reads the wall clock: a replay after a crash gives other values", "use the event-time column, or CURRENT_WATERMARK");
+}
+
+static void check_state(const wr_pnode *n, wr_diags *d) {
+    if (n->bill.bound == WR_BOUND_NOTHING) {
+        wr_diags_add(d, WR_SEV_WARNING, "WR101", n->at, "%s: nothing bounds its memory (accepted)", n->title);
+        wr_diags_hint(d, "a time bound in ON, or 'table.exec.state.ttl'");
+    }
+    if (n->bill.bound != WR_BOUND_KEYS || n->kind == WR_P_TEMPORAL_JOIN) return;
+    wr_diags_add(d, WR_SEV_NOTE, "WR104", n->at, "%s: memory is bounded by the %s only, %.0f B each", n->title, n->bill.bounded_by, n->bill.key_bytes);
+}
+
+static void check_sink(const wr_pnode *n, wr_diags *d) {
+    if (n->sink.is_result) return;
+    static const char *const SAYS[] = {"at least once: rows may come twice after a crash", "idempotent: after a crash rows are written again under the same key", "exactly once"};
+    int g = n->sink.connector && n->sink.connector->guarantee ? n->sink.connector->guarantee(n->sink.table) : 0;
+    wr_diags_add(d, g ? WR_SEV_NOTE : WR_SEV_WARNING, "WR120", n->at, "sink '%.*s' (%.*s), with checkpoints: %s", WR_FMT(n->sink.table->name), WR_FMT(n->sink.table->connector), SAYS[g]);
+}
+
+void wr_plan_check(const wr_job_plan *job, wr_diags *d) {
+    for (uint32_t i = 0; i < job->nodes.n; i++) {
+        const wr_pnode *n = job->nodes.at[i];
+        if (n->kind == WR_P_CALC) check_calc(n, d);
+        check_state(n, d);
+        if (n->kind == WR_P_SINK) check_sink(n, d);
+        if (n->kind == WR_P_LIMIT) note(d, WR_SEV_NOTE, n->at, "WR121", "LIMIT without ORDER BY keeps the first rows that arrive: which ones depends on timing between partitions", NULL);
+    }
+}

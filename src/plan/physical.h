@@ -1,0 +1,36 @@
+/* plan/physical.h: what physical.c, infer.c, bill.c and sinks.c share. Private to plan/. */
+#pragma once
+#include "plan/logical.h"
+
+typedef enum pdist_kind { DIST_ANY, DIST_HASH, DIST_SINGLE } pdist_kind;
+typedef struct pinfo { /* beside each pnode, by index */
+    pdist_kind dist;
+    uint32_t   n_dist;
+    uint32_t  *dist_cols;
+    bool       updating, has_key, bounded, rate_declared, needs_before;
+    double     rate, row_bytes;
+    const lnode *from;    /* NULL for sources, sinks, normalize */
+    wr_str     cons;      /* structural text: equal text, equal node */
+    wr_str     label;
+} pinfo;
+
+typedef struct psource { tinfo *ti; bool *needed; uint32_t *pos; wr_pnode *node; } psource; /* pos: table column -> output column */
+
+typedef struct phys {
+    pl          *p;
+    wr_job_plan *job;
+    WR_ARR(pinfo) info;
+    WR_ARR(psource) sources;
+} phys;
+
+wr_pnode *ph_new(phys *h, wr_pnode_kind kind, wr_schema schema, wr_span at);
+wr_pnode *ph_put(phys *h, wr_pnode *n, pinfo info);       /* into the job, or the equal node that is there already */
+pinfo    *ph_info(phys *h, const wr_pnode *n);
+void      ph_input(phys *h, wr_pinput *in, wr_pnode *from, const uint32_t *keys, uint32_t n_keys); /* keyed input */
+void      ph_forward(phys *h, wr_pinput *in, wr_pnode *from);
+void      ph_gather(phys *h, wr_pinput *in, wr_pnode *from);
+wr_pnode *ph_normalize(phys *h, wr_pnode *in, const uint32_t *keys, uint32_t n_keys, bool materialize, wr_span at);
+void      ph_title(const wr_pnode *n, char out[160]);
+void      ph_infer(phys *h);
+void      ph_bill(phys *h);
+wr_pnode *ph_build(phys *h, lnode *n);

@@ -1,0 +1,315 @@
+/* plan/plan.c: a script, statement by statement: DDL changes the catalog, INSERT and SELECT become jobs, SHOW and EXPLAIN texts.
+ *
+ * Idea       INSERTs that follow each other (DDL between them does not count) are gathered and planned as one job, so that they share their
+ *            sources; a SET, SELECT, SHOW or EXPLAIN closes the gathered job.
+ * Invariant  a failing statement never stops the script: its errors are in diags, the next statement is planned.
+ * Memory     the arena of the context.                                                                                */
+#include "plan/logical.h"
+
+typedef struct driver {
+    pl        p;
+    wr_steps *out;
+    lsinks    pending; /* INSERTs not planned yet */
+    wr_span   pending_at;
+} driver;
+
+static void push_step(driver *d, wr_step step) { wr_arr_apush(d->p.arena, d->out, step); }
+
+static void push_text(driver *d, wr_span at, wr_sbuf *text) {
+    push_step(d, (wr_step){.kind = WR_STEP_TEXT, .at = at, .text = wr_str_dup(d->p.arena, wr_sbuf_str(text))});
+    wr_sbuf_free(text);
+}
+
+static void flush(driver *d) {
+    if (!d->pending.n) return;
+    wr_job_plan *job = pl_physical(&d->p, &d->pending);
+    push_step(d, (wr_step){.kind = WR_STEP_JOB, .at = d->pending_at, .job = job});
+    memset(&d->pending, 0, sizeof d->pending);
+}
+
+/* ---- settings ---- */
+
+static void apply_time_zone(driver *d, wr_span at) {
+    wr_err       err = {0};
+    wr_str       name = wr_catalog_get(d->p.ctx->catalog, "table.local-time-zone");
+    const wr_tz *tz = NULL;
+    if (name.len == 0 || wr_str_ieq(name, WR_STR("default"))) name = WR_STR("UTC");
+    if (!wr_str_eq(name, WR_STR("UTC")) && wr_tz_load(d->p.ctx->world, name, &tz, &err) != WR_OK) {
+        pl_error(&d->p, "22023", at, "'table.local-time-zone' = '%.*s': %s", WR_FMT(name), err.message);
+        return;
+    }
+    d->p.tz = d->p.ec.tz = tz;
+}
+
+static void apply_settings(driver *d, wr_span at) {
+    const wr_catalog *c = d->p.ctx->catalog;
+    wr_str            ttl = wr_catalog_get(c, "table.exec.state.ttl"), unbounded = wr_catalog_get(c, "state.unbounded"), mode = wr_catalog_get(c, "execution.runtime-mode");
+    apply_time_zone(d, at);
+    d->p.ttl_us = 0;
+    if (ttl.len && !wr_parse_duration(ttl, &d->p.ttl_us)) pl_error(&d->p, "22023", at, "'table.exec.state.ttl' = '%.*s' is not a duration such as '1 d' or '12 h'", WR_FMT(ttl));
+    if (!wr_str_ieq(unbounded, WR_STR("accepted")) && !wr_str_ieq(unbounded, WR_STR("refused")))
+        pl_error(&d->p, "22023", at, "'state.unbounded' is 'accepted' or 'refused', not '%.*s'", WR_FMT(unbounded));
+    d->p.accept_unbounded = d->p.ctx->accept_unbounded || wr_str_ieq(unbounded, WR_STR("accepted"));
+    if (!wr_str_ieq(mode, WR_STR("streaming")) && !wr_str_ieq(mode, WR_STR("batch")) && !wr_str_ieq(mode, WR_STR("automatic")))
+        pl_error(&d->p, "22023", at, "'execution.runtime-mode' is 'streaming' or 'batch', not '%.*s'", WR_FMT(mode));
+}
+
+static void list_settings(driver *d, wr_span at) {
+    wr_sbuf                b = {0};
+    size_t                 n;
+    const wr_setting_info *all = wr_settings(&n);
+    for (size_t i = 0; i < n; i++) {
+        wr_str v = wr_catalog_get(d->p.ctx->catalog, all[i].key);
+        wr_sbuf_printf(&b, "%-40s = %-12.*s  %s\n", all[i].key, WR_FMT(v), all[i].doc);
+    }
+    push_text(d, at, &b);
+}
+
+static void set(driver *d, const wr_ast_stmt *s) {
+    flush(d);
+    if (!s->set.key.text.ptr) {
+        if (s->kind == WR_STMT_SET) list_settings(d, s->at);
+        else pl_unsupported(&d->p, s->at, "RESET 'key'", "RESET of everything");
+        return;
+    }
+    bool   reset = s->kind == WR_STMT_RESET;
+    wr_str key = s->set.key.text;
+    if (!wr_catalog_set(d->p.ctx->catalog, key, reset ? (wr_str){NULL, 0} : s->set.value.text) && !reset) {
+        wr_str near = wr_setting_nearest(key);
+        wr_diags_add(d->p.diags, WR_SEV_WARNING, "01000", s->set.key.at, "setting '%.*s' is not known and has no effect", WR_FMT(key));
+        if (near.len) wr_diags_hint(d->p.diags, "did you mean '%.*s'?", WR_FMT(near));
+    }
+    apply_settings(d, s->set.value.at.line ? s->set.value.at : s->set.key.at);
+}
+
+/* ---- INSERT, SELECT ---- */
+
+static void schema_list(const wr_field *f, uint32_t n, wr_sbuf *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        wr_sbuf_printf(out, "%s%.*s ", i ? ", " : "", WR_FMT(f[i].name));
+        wr_type t = f[i].type;
+        t.attr = WR_TIME_NONE;
+        wr_type_text(t, out);
+    }
+}
+
+static void count_mismatch(pl *p, const wr_ast_insert *in, wr_span at, const lnode *q, const wr_field *want, uint32_t n) {
+    wr_sbuf a = {0}, b = {0};
+    schema_list(q->schema.fields, q->schema.n, &a);
+    schema_list(want, n, &b);
+    pl_error(p, "42601", at, "the query has %u columns, but %s '%.*s' takes %u", q->schema.n, in->columns.n ? "the column list of" : "table",
+             WR_FMT(in->name.part[in->name.n - 1].text), n);
+    wr_diags_detail(p->diags, "query: (%.*s); table: (%.*s)", WR_FMT(wr_sbuf_str(&a)), WR_FMT(wr_sbuf_str(&b)));
+    wr_sbuf_free(&a);
+    wr_sbuf_free(&b);
+}
+
+/* Columns that an INSERT writes: physical ones and metadata that is not VIRTUAL. */
+static wr_schema written(pl *p, const wr_table *t) {
+    wr_field *f = wr_new_n(p->arena, wr_field, t->n_columns);
+    uint32_t  n = 0;
+    for (uint32_t i = 0; i < t->n_columns; i++)
+        if (t->columns[i].kind == WR_COLUMN_PHYSICAL || (t->columns[i].kind == WR_COLUMN_METADATA && !t->columns[i].is_virtual))
+            f[n++] = (wr_field){t->columns[i].name, t->columns[i].type};
+    return (wr_schema){n, f};
+}
+
+/* For each written column the query column that fills it, -1 = NULL. */
+static int32_t *column_list(pl *p, const wr_ast_insert *in, const wr_schema *w, const wr_table *t, wr_field *want) {
+    int32_t *from = wr_new_n(p->arena, int32_t, w->n + 1);
+    bool     ok = true;
+    if (!in->columns.n) {
+        for (uint32_t i = 0; i < w->n; i++) from[i] = (int32_t)i, want[i] = w->fields[i];
+        return from;
+    }
+    for (uint32_t i = 0; i < w->n; i++) from[i] = -1;
+    for (uint32_t i = 0; i < in->columns.n; i++) {
+        wr_ast_ident c = in->columns.at[i].part[in->columns.at[i].n - 1];
+        int          at = wr_schema_find(w, c.text);
+        if (at >= 0 && from[at] >= 0) {
+            pl_error(p, "42701", c.at, "column '%.*s' is in the list twice", WR_FMT(c.text));
+            ok = false;
+        } else if (at >= 0) {
+            from[at] = (int32_t)i;
+            want[i] = w->fields[at];
+        } else {
+            wr_str *names = wr_new_n(p->arena, wr_str, w->n);
+            for (uint32_t k = 0; k < w->n; k++) names[k] = w->fields[k].name;
+            int near = wr_nearest(c.text, names, w->n);
+            if (near >= 0) pl_error(p, "42703", c.at, "column '%.*s' of table '%.*s' not found; did you mean '%.*s'?", WR_FMT(c.text), WR_FMT(t->name), WR_FMT(names[near]));
+            else pl_error(p, "42703", c.at, "column '%.*s' of table '%.*s' not found, or it is computed", WR_FMT(c.text), WR_FMT(t->name));
+            ok = false;
+        }
+    }
+    for (uint32_t i = 0; ok && i < w->n; i++) {
+        if (from[i] >= 0 || w->fields[i].type.nullable) continue;
+        pl_error(p, "23502", in->name.at, "column '%.*s' of table '%.*s' is NOT NULL, but the INSERT leaves it out", WR_FMT(w->fields[i].name), WR_FMT(t->name));
+        ok = false;
+    }
+    return ok ? from : NULL;
+}
+
+static lnode *fit(pl *p, lnode *q, const wr_schema *w, const int32_t *from, const wr_table *t) {
+    wr_expr **exprs = wr_new_n(p->arena, wr_expr *, w->n);
+    wr_str   *names = wr_new_n(p->arena, wr_str, w->n);
+    bool      ok = true;
+    for (uint32_t i = 0; i < w->n; i++) {
+        char what[256];
+        wr_str text = pl_printf(p, "column '%.*s' of sink '%.*s'", WR_FMT(w->fields[i].name), WR_FMT(t->name));
+        memcpy(what, text.ptr, WR_MIN(text.len, sizeof what - 1));
+        what[WR_MIN(text.len, sizeof what - 1)] = 0;
+        names[i] = w->fields[i].name;
+        wr_type to = w->fields[i].type;
+        if (from[i] < 0) {
+            exprs[i] = wr_expr_const(p->arena, wr_value_null(to), q->at);
+            continue;
+        }
+        exprs[i] = pl_col(p, q, (uint32_t)from[i], q->at);
+        if (exprs[i]->type.id == WR_T_NULL && !to.nullable) {
+            pl_error(p, "23502", q->at, "%s is NOT NULL, however, a null value is being written into it", what);
+            ok = false;
+            continue;
+        }
+        to.nullable = exprs[i]->type.nullable; /* a NULL for a NOT NULL column is found when it comes */
+        if (!wr_type_same(exprs[i]->type, to)) ok &= (exprs[i] = wr_expr_coerce(&p->ec, exprs[i], to, wr_arena_strndup(p->arena, what, strlen(what)))) != NULL;
+    }
+    return ok ? pl_calc(p, q, NULL, exprs, names, w->n, q->at) : NULL;
+}
+
+static const wr_table *sink_table(pl *p, const wr_ast_insert *in) {
+    const wr_table *t = pl_find_table(p, &in->name, "table");
+    if (!t) return NULL;
+    if (t->is_view) return pl_error(p, "42809", in->name.at, "'%.*s' is a view: INSERT needs a table", WR_FMT(t->name));
+    if (in->overwrite) return pl_unsupported(p, in->name.at, "use INSERT INTO", "INSERT OVERWRITE");
+    if (in->partition.n) return pl_unsupported(p, in->name.at, "write the column in the SELECT", "INSERT with PARTITION");
+    const wr_connector_ref *c = p->ctx->connector ? p->ctx->connector(t->connector) : NULL;
+    if (c && !c->is_sink) return pl_error(p, "0A000", in->name.at, "table '%.*s' cannot be written: connector '%s' is only a source", WR_FMT(t->name), c->name);
+    if (p->ctx->check_options && !p->ctx->check_options(t, false, p->diags)) return NULL;
+    return t;
+}
+
+static bool insert(driver *d, const wr_ast_stmt *s, lsinks *into) {
+    pl                  *p = &d->p;
+    const wr_ast_insert *in = &s->insert;
+    const wr_table      *t = sink_table(p, in);
+    lnode               *q = pl_bind_query(p, in->query, NULL, true);
+    if (!t || !q) return false;
+    wr_schema w = written(p, t);
+    wr_field *want = wr_new_n(p->arena, wr_field, WR_MAX(w.n, in->columns.n) + 1);
+    int32_t  *from = column_list(p, in, &w, t, want);
+    if (!from) return false;
+    uint32_t n = in->columns.n ? in->columns.n : w.n;
+    if (q->schema.n != n) return count_mismatch(p, in, in->query->at, q, want, n), false;
+    lnode *root = fit(p, q, &w, from, t);
+    if (root) root = pl_optimize(p, root);
+    if (!root) return false;
+    wr_arr_apush(p->arena, into, (lsink){.table = t, .root = root, .write_schema = w, .at = in->name.at});
+    return true;
+}
+
+static bool select_into(driver *d, const wr_ast_stmt *s, lsinks *into) {
+    lnode *q = pl_bind_query(&d->p, s->query, NULL, true);
+    if (q) q = pl_optimize(&d->p, q);
+    if (!q) return false;
+    wr_arr_apush(d->p.arena, into, (lsink){.is_result = true, .root = q, .write_schema = q->schema, .at = s->at});
+    return true;
+}
+
+static void gather(driver *d, const wr_ast_stmt *s) {
+    if (!d->pending.n) d->pending_at = s->at;
+    insert(d, s, &d->pending);
+}
+
+static void explain(driver *d, const wr_ast_stmt *s) {
+    const wr_ast_stmt *inner = s->explain.stmt;
+    lsinks             sinks = {0};
+    bool               ok = true;
+    flush(d);
+    if (inner->kind == WR_STMT_INSERT) ok = insert(d, inner, &sinks);
+    else if (inner->kind == WR_STMT_QUERY) ok = select_into(d, inner, &sinks);
+    else if (inner->kind == WR_STMT_SET_OF_INSERTS)
+        for (uint32_t i = 0; i < inner->inserts.n; i++) ok &= insert(d, inner->inserts.at[i], &sinks);
+    else ok = pl_unsupported(&d->p, s->at, "EXPLAIN takes SELECT, INSERT or a STATEMENT SET", "EXPLAIN of this statement");
+    if (!ok || !sinks.n) return;
+    wr_job_plan *job = pl_physical(&d->p, &sinks);
+    wr_sbuf      b = {0};
+    if (s->explain.details & WR_EXPLAIN_JSON) wr_plan_explain_json(job, &b);
+    else wr_plan_explain(job, &b);
+    push_text(d, s->at, &b);
+}
+
+/* ---- other statements ---- */
+
+static void drop(driver *d, const wr_ast_stmt *s) {
+    pl    *p = &d->p;
+    wr_str name;
+    if (s->drop.what != WR_OBJ_TABLE && s->drop.what != WR_OBJ_VIEW && s->drop.what != WR_OBJ_MATERIALIZED_VIEW) {
+        pl_unsupported(p, s->at, NULL, "DROP of this kind of object");
+        return;
+    }
+    if (!pl_object_name(p, &s->drop.name, &name)) return;
+    const wr_table *t = wr_catalog_find(p->ctx->catalog, name);
+    if (!t && (s->drop.if_exists || pl_is_broken(p, name))) return;
+    if (!t && !(t = pl_find_table(p, &s->drop.name, s->drop.what == WR_OBJ_TABLE ? "table" : "view"))) return;
+    if (t->is_view != (s->drop.what != WR_OBJ_TABLE)) {
+        pl_error(p, "42809", s->drop.name.at, "'%.*s' is a %s: use DROP %s", WR_FMT(name), t->is_view ? "view" : "table", t->is_view ? "VIEW" : "TABLE");
+        return;
+    }
+    wr_catalog_drop(p->ctx->catalog, name);
+}
+
+static void use(pl *p, const wr_ast_stmt *s) {
+    wr_str n = s->use.name.n ? s->use.name.part[s->use.name.n - 1].text : WR_STR("");
+    if (wr_str_eq(n, WR_STR("default_catalog")) || wr_str_eq(n, WR_STR("default_database"))) return;
+    pl_unsupported(p, s->at, "there is one catalog and one database: default_catalog.default_database", "USE");
+}
+
+static void statement(driver *d, const wr_ast_stmt *s) {
+    pl     *p = &d->p;
+    wr_sbuf b = {0};
+    switch (s->kind) {
+    case WR_STMT_CREATE_TABLE: pl_create_table(p, s); return;
+    case WR_STMT_CREATE_VIEW: pl_create_view(p, s); return;
+    case WR_STMT_DROP: drop(d, s); return;
+    case WR_STMT_SET:
+    case WR_STMT_RESET: set(d, s); return;
+    case WR_STMT_INSERT: gather(d, s); return;
+    case WR_STMT_SET_OF_INSERTS:
+        flush(d); /* a statement set is a job of its own */
+        for (uint32_t i = 0; i < s->inserts.n; i++) gather(d, s->inserts.at[i]);
+        flush(d);
+        return;
+    case WR_STMT_QUERY: {
+        lsinks one = {0};
+        flush(d);
+        if (select_into(d, s, &one)) push_step(d, (wr_step){.kind = WR_STEP_JOB, .at = s->at, .job = pl_physical(p, &one)});
+        return;
+    }
+    case WR_STMT_EXPLAIN: explain(d, s); return;
+    case WR_STMT_SHOW:
+        flush(d);
+        if (pl_show(p, s, &b)) push_text(d, s->at, &b);
+        else wr_sbuf_free(&b);
+        return;
+    case WR_STMT_DESCRIBE:
+        flush(d);
+        if (pl_describe(p, s, &b)) push_text(d, s->at, &b);
+        else wr_sbuf_free(&b);
+        return;
+    case WR_STMT_USE: use(p, s); return;
+    case WR_STMT_CREATE_FUNCTION:
+    case WR_STMT_ALTER_FUNCTION: pl_unsupported(p, s->at, "SHOW FUNCTIONS lists what there is", "CREATE FUNCTION"); return;
+    case WR_STMT_CREATE_SPACE: pl_unsupported(p, s->at, "there is one catalog and one database: default_catalog.default_database", "CREATE %s", s->create_space.database ? "DATABASE" : "CATALOG"); return;
+    case WR_STMT_ALTER: pl_unsupported(p, s->at, "DROP and CREATE it again", "ALTER"); return;
+    }
+}
+
+wr_status wr_plan_script(wr_plan_ctx *ctx, const wr_script *script, wr_steps *out) {
+    driver   d = {.out = out};
+    uint32_t errors = ctx->diags->n_errors;
+    d.p = (pl){.ctx = ctx, .arena = ctx->arena, .diags = ctx->diags, .ec = {.arena = ctx->arena, .diags = ctx->diags, .world = ctx->world}};
+    apply_settings(&d, (wr_span){0});
+    for (uint32_t i = 0; i < script->stmts.n; i++) statement(&d, script->stmts.at[i]);
+    flush(&d);
+    return ctx->diags->n_errors > errors || script->n_bad ? WR_USER : WR_OK;
+}

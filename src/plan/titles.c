@@ -1,0 +1,170 @@
+/* plan/titles.c: what a physical node does, in a few words for people: "group by user_id: COUNT(*), SUM(amount)".
+ *
+ * Idea       the title is also what a node's id is made from, so it names columns, never positions.
+ * Invariant  at most 159 bytes; a longer one is cut with "..." by wr_sbuf's own bound.                                 */
+#include "plan/physical.h"
+#include <stdio.h>
+
+const char *wr_pnode_kind_name(wr_pnode_kind kind) {
+    static const char *const NAMES[] = {"source", "values", "calc", "window_tvf", "window_agg", "group_agg", "interval_join", "temporal_join", "join",
+                                        "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink"};
+    return NAMES[kind];
+}
+
+static void cols(wr_sbuf *b, const wr_schema *s, const uint32_t *c, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) wr_sbuf_printf(b, "%s%.*s", i ? ", " : "", WR_FMT(s->fields[c[i]].name));
+}
+
+static void duration(wr_sbuf *b, int64_t us) {
+    if (us < 0) wr_sbuf_addc(b, '-');
+    wr_text_duration(us < 0 ? -us : us, b);
+}
+
+static void window(wr_sbuf *b, const wr_window *w) {
+    static const char *const NAMES[] = {"TUMBLE", "HOP", "CUMULATE", "SESSION"};
+    wr_sbuf_printf(b, "%s ", NAMES[w->kind]);
+    duration(b, w->size_us);
+    if (w->kind == WR_WINDOW_HOP || w->kind == WR_WINDOW_CUMULATE) wr_sbuf_addz(b, w->kind == WR_WINDOW_HOP ? " every " : " step "), duration(b, w->slide_us);
+    if (w->offset_us) wr_sbuf_addz(b, " offset "), duration(b, w->offset_us);
+}
+
+static void agg_list(wr_sbuf *b, const wr_schema *in, const wr_agg *a, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        wr_sbuf_addz(b, i ? ", " : "");
+        if (a[i].kind == WR_AGG_COUNT_STAR) wr_sbuf_addz(b, "COUNT(*)");
+        else wr_sbuf_printf(b, "%s(%s%.*s)", wr_agg_name(a[i].kind), a[i].distinct ? "DISTINCT " : "", WR_FMT(in->fields[a[i].arg].name));
+        if (a[i].filter >= 0) wr_sbuf_printf(b, " FILTER(%.*s)", WR_FMT(in->fields[a[i].filter].name));
+    }
+}
+
+static void keys_text(wr_sbuf *b, const wr_pnode *n, const wr_join_keys *k) {
+    const wr_schema *l = &n->inputs[0].node->schema, *r = &n->inputs[1].node->schema;
+    if (!k->n) wr_sbuf_addz(b, "every pair");
+    for (uint32_t i = 0; i < k->n; i++)
+        wr_sbuf_printf(b, "%s%.*s %s %.*s", i ? " AND " : "", WR_FMT(l->fields[k->left[i]].name), k->null_safe && k->null_safe[i] ? "IS NOT DISTINCT FROM" : "=",
+                       WR_FMT(r->fields[k->right[i]].name));
+}
+
+static void residual(wr_sbuf *b, const wr_pnode *n, const wr_expr *e) {
+    if (!e) return;
+    const wr_schema *l = &n->inputs[0].node->schema, *r = &n->inputs[1].node->schema;
+    wr_field        *f = wr_malloc(sizeof *f * (l->n + r->n + 1));
+    for (uint32_t i = 0; i < l->n; i++) f[i] = l->fields[i];
+    for (uint32_t i = 0; i < r->n; i++) f[l->n + i] = r->fields[i];
+    wr_schema both = {l->n + r->n, f};
+    wr_sbuf_addz(b, " AND ");
+    wr_expr_text(e, &both, b);
+    wr_free(f);
+}
+
+static void join_title(wr_sbuf *b, const wr_pnode *n, const char *what, wr_join_kind kind, const wr_join_keys *k, const wr_expr *rest) {
+    wr_sbuf_printf(b, "%s%s on ", wr_join_kind_name(kind), what);
+    keys_text(b, n, k);
+    residual(b, n, rest);
+}
+
+static void calc_title(wr_sbuf *b, const wr_pnode *n) {
+    const wr_schema *in = &n->inputs[0].node->schema;
+    if (n->calc.filter) {
+        wr_sbuf_addz(b, "where ");
+        wr_expr_text(n->calc.filter, in, b);
+        if (n->calc.pass) return;
+        wr_sbuf_addz(b, "; ");
+    }
+    for (uint32_t i = 0; i < n->calc.n_exprs; i++) {
+        const wr_expr *e = n->calc.exprs[i];
+        wr_sbuf_addz(b, i ? ", " : "");
+        wr_expr_text(e, in, b);
+        bool renamed = e->kind != WR_E_COL || !wr_str_eq(in->fields[e->col].name, n->schema.fields[i].name);
+        if (renamed) wr_sbuf_printf(b, " AS %.*s", WR_FMT(n->schema.fields[i].name));
+    }
+}
+
+static void order_text(wr_sbuf *b, const wr_schema *s, const wr_sort_key *o, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) wr_sbuf_printf(b, "%s%.*s%s", i ? ", " : "", WR_FMT(s->fields[o[i].col].name), o[i].desc ? " DESC" : "");
+}
+
+static void top_n_title(wr_sbuf *b, const wr_pnode *n) {
+    const wr_schema     *in = &n->inputs[0].node->schema;
+    const wr_top_n_opts *o = &n->top_n;
+    if (o->last >= INT64_MAX) wr_sbuf_printf(b, "rows from %llu", (unsigned long long)o->first);
+    else if (o->first == 1) wr_sbuf_printf(b, "top %llu", (unsigned long long)o->last);
+    else wr_sbuf_printf(b, "ranks %llu to %llu", (unsigned long long)o->first, (unsigned long long)o->last);
+    if (o->rank != WR_RANK_ROW_NUMBER) wr_sbuf_addz(b, o->rank == WR_RANK_RANK ? " (RANK)" : " (DENSE_RANK)");
+    if (o->n_keys) wr_sbuf_addz(b, " by "), cols(b, in, o->keys, o->n_keys);
+    wr_sbuf_addz(b, " order by ");
+    order_text(b, in, o->order, o->n_order);
+    if (o->window_end >= 0) wr_sbuf_addz(b, ", at window end");
+}
+
+static void title(const wr_pnode *n, wr_sbuf *b) {
+    const wr_schema *in = n->n_inputs ? &n->inputs[0].node->schema : &n->schema;
+    switch (n->kind) {
+    case WR_P_SOURCE: wr_sbuf_printf(b, "%.*s (%.*s)", WR_FMT(n->source.table->name), WR_FMT(n->source.table->connector)); break;
+    case WR_P_VALUES: wr_sbuf_printf(b, "%u rows", n->values.n_rows); break;
+    case WR_P_CALC: calc_title(b, n); break;
+    case WR_P_WINDOW_TVF: window(b, &n->window_tvf); break;
+    case WR_P_WINDOW_AGG:
+        if (n->window_agg.input_is_windowed) wr_sbuf_addz(b, "by window of the input");
+        else window(b, &n->window_agg.window);
+        if (n->window_agg.n_keys) wr_sbuf_addz(b, " by "), cols(b, in, n->window_agg.keys, n->window_agg.n_keys);
+        if (n->window_agg.n_aggs) wr_sbuf_addz(b, ": "), agg_list(b, in, n->window_agg.aggs, n->window_agg.n_aggs);
+        break;
+    case WR_P_GROUP_AGG:
+        if (!n->group_agg.n_aggs) wr_sbuf_addz(b, "distinct ");
+        else wr_sbuf_addz(b, n->group_agg.n_keys ? "group by " : "all rows");
+        cols(b, in, n->group_agg.keys, n->group_agg.n_keys);
+        if (n->group_agg.n_aggs) wr_sbuf_addz(b, ": "), agg_list(b, in, n->group_agg.aggs, n->group_agg.n_aggs);
+        break;
+    case WR_P_INTERVAL_JOIN:
+        join_title(b, n, " interval join", n->interval_join.kind, &n->interval_join.keys, n->interval_join.residual);
+        wr_sbuf_printf(b, ", %.*s - %.*s in [", WR_FMT(n->inputs[1].node->schema.fields[n->interval_join.right_time].name), WR_FMT(in->fields[n->interval_join.left_time].name));
+        duration(b, n->interval_join.lower_us);
+        wr_sbuf_addz(b, ", ");
+        duration(b, n->interval_join.upper_us);
+        wr_sbuf_addc(b, ']');
+        break;
+    case WR_P_TEMPORAL_JOIN:
+        join_title(b, n, " join", n->temporal_join.kind, &n->temporal_join.keys, n->temporal_join.residual);
+        wr_sbuf_printf(b, " as of %.*s", WR_FMT(in->fields[n->temporal_join.left_time].name));
+        break;
+    case WR_P_JOIN: join_title(b, n, " join", n->join.kind, &n->join.keys, n->join.residual); break;
+    case WR_P_WINDOW_JOIN: join_title(b, n, " join in the same window", n->window_join.kind, &n->window_join.keys, n->window_join.residual); break;
+    case WR_P_TOP_N: top_n_title(b, n); break;
+    case WR_P_DEDUP:
+        wr_sbuf_printf(b, "%s row by ", n->dedup.keep_last ? "last" : "first");
+        cols(b, in, n->dedup.keys, n->dedup.n_keys);
+        if (n->dedup.time_col >= 0) wr_sbuf_printf(b, " in order of %.*s", WR_FMT(in->fields[n->dedup.time_col].name));
+        else wr_sbuf_addz(b, " by arrival");
+        break;
+    case WR_P_NORMALIZE:
+        wr_sbuf_addz(b, n->normalize.materialize ? "rows by sink key " : "last row by ");
+        cols(b, in, n->normalize.keys, n->normalize.n_keys);
+        break;
+    case WR_P_LIMIT:
+        wr_sbuf_printf(b, "first %llu rows", (unsigned long long)n->limit.n);
+        if (n->limit.offset) wr_sbuf_printf(b, " after %llu", (unsigned long long)n->limit.offset);
+        break;
+    case WR_P_TIME_SORT:
+        wr_sbuf_addz(b, "order by ");
+        order_text(b, in, n->time_sort.order, n->time_sort.n_order);
+        break;
+    case WR_P_UNION: wr_sbuf_printf(b, "%u inputs", n->n_union); break;
+    case WR_P_SINK:
+        if (n->sink.is_result) wr_sbuf_addz(b, "result of SELECT");
+        else wr_sbuf_printf(b, "%.*s (%.*s)", WR_FMT(n->sink.table->name), WR_FMT(n->sink.table->connector));
+        break;
+    }
+}
+
+void ph_title(const wr_pnode *n, char out[160]) {
+    wr_sbuf b = {0};
+    title(n, &b);
+    snprintf(out, 160, "%.*s", (int)b.len, b.at ? b.at : "");
+    if (b.len >= 160) {
+        size_t cut = 156;
+        while (cut && ((unsigned char)out[cut] & 0xC0) == 0x80) cut--; /* not inside a character */
+        memcpy(out + cut, "...", 4);
+    }
+    wr_sbuf_free(&b);
+}
