@@ -103,6 +103,9 @@ wr_ast_query *wr_mk_wrap(wr_parse *ctx, wr_ast_query *query) {
 }
 
 wr_ast_query *wr_mk_tail_on(wr_parse *ctx, wr_ast_query *query, const wr_mk_tail *tail) {
+    if (!tail->order_by && !tail->limit && !tail->offset) { /* LIMIT ALL says nothing, and is no reason for a node */
+        return query->kind == WR_AST_QUERY_NESTED && !query->with.n ? query->left : query;
+    }
     if (tail->order_by) query->order_by = *tail->order_by;
     query->limit = tail->limit;
     query->offset = tail->offset;

@@ -61,6 +61,7 @@ static void drop_all(expected *x, const int *codes, size_t n) {
 
 static folded fold(expected *x) {
     folded f = {0};
+    if (in_set(x, TK_RP)) drop(x, TK_IGNORE), drop(x, TK_RESPECT); /* right, but never what was forgotten */
     if (in_set(x, TK_PLUS) && in_set(x, TK_SLASH)) {
         f.operator= true;
         drop_all(x, OPERATORS, WR_COUNT_OF(OPERATORS));

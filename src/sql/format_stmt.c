@@ -88,7 +88,8 @@ static void print_distribution(wr_printer *p, const wr_ast_create_table *t) {
     OUT("\nDISTRIBUTED");
     if (t->dist_columns.n) {
         OUT(" BY ");
-        if (t->dist_kind.text.ptr) wr_sbuf_add_str(p->out, t->dist_kind.text);
+        if (wr_str_ieq(t->dist_kind.text, WR_STR("RANGE")) && !t->dist_kind.quoted) OUT("RANGE");
+        else if (t->dist_kind.text.ptr) wr_sql_ident_text(t->dist_kind, p->out);
         wr_print_idents(p->out, &t->dist_columns);
     }
     if (t->dist_buckets >= 0) wr_sbuf_printf(p->out, " INTO %lld BUCKETS", (long long)t->dist_buckets);

@@ -25,7 +25,7 @@
 
 /* Empty alias, bare query in parentheses: the longer reading wins. */
 %nonassoc LOW.
-%nonassoc RP VALUE TO.
+%nonassoc RP VALUE TO IGNORE RESPECT.
 %token SEMI.
 %left UNION EXCEPT.
 %left INTERSECT.
@@ -303,6 +303,8 @@ postfix(A) ::= call(C). { A = C; }
 call(A) ::= call_core(C). [LOW] { A = C; }
 call(A) ::= call_core(C) OVER over_window(W). { A = C; wr_mk_call_over(ctx, C, W); }
 call_core(A) ::= name(N) LP args(L) RP. { A = wr_mk_call(ctx, N, L); }
+call_core(A) ::= name(N) LP args(L) IGNORE NULLS RP. { A = wr_mk_call(ctx, N, L); A->call.nulls = 0; }
+call_core(A) ::= name(N) LP args(L) RESPECT NULLS RP. { A = wr_mk_call(ctx, N, L); A->call.nulls = 1; }
 call_core(A) ::= running(R) name(N) LP args(L) RP. { A = wr_mk_call(ctx, N, L); A->call.running = (int8_t)R; }
 call_core(A) ::= special_call(C). { A = C; }
 call_core(A) ::= call_core(C) FILTER LP WHERE expr(E) RP. { A = C; wr_mk_call_filter(ctx, C, E); }

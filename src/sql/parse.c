@@ -31,11 +31,15 @@ static bool fits_next(int code, int next, int after_next) {
 }
 
 static int bracket_code(const wr_driver *d, uint32_t i, int code, int next) {
-    bool opens = next == TK_LB || next == TK_LT || (next == TK_LP && next_code(d, i + 2) == TK_SELECT);
+    uint32_t at = i + 1;
+    while (next_code(d, at) == TK_LP) at++;
+    int  inside = at > i + 1 ? next_code(d, at) : 0;
+    bool query = inside == TK_SELECT || inside == TK_WITH || inside == TK_VALUES || inside == TK_TABLE;
+    bool opens = next == TK_LB || next == TK_LT || query || (next == TK_LP && code != TK_MAP);
     if (opens && wr_sql_accepts(d->grammar, code)) return code;
     int postfix = code == TK_ARRAY ? TK_ARRAY_POSTFIX : TK_MULTISET_POSTFIX;
     if (code != TK_MAP && wr_sql_accepts(d->grammar, postfix)) return postfix;
-    return next == TK_LP || code == TK_MAP || wr_sql_accepts(d->grammar, TK_ID) ? TK_ID : code;
+    return TK_ID;
 }
 
 static int interval_code(const wr_driver *d, uint32_t i, int next) {
@@ -64,7 +68,9 @@ int wr_driver_code(const wr_driver *d, uint32_t i, int previous) {
     case WR_KW_BRACKET: return bracket_code(d, i, code, next);
     case WR_KW_NILADIC: return next != TK_LP && wr_sql_accepts(d->grammar, code) ? code : TK_ID;
     case WR_KW_RUNNING: {
-        bool call = i + 1 < d->tokens.n && next != TK_LP && next != TK_DOT && next_code(d, i + 2) == TK_LP;
+        uint32_t at = i + 2; /* behind the first part of a name */
+        while (next_code(d, at) == TK_DOT) at += 2;
+        bool call = i + 1 < d->tokens.n && next != TK_LP && next != TK_DOT && next_code(d, at) == TK_LP;
         return call && wr_sql_accepts(d->grammar, code) ? code : TK_ID;
     }
     case WR_KW_END:
@@ -266,6 +272,11 @@ static void add_statement(wr_driver *d, open_set *set, wr_script *script, uint32
     if (set->whole) {
         if (ok) wr_arr_apush(ctx->arena, &set->set->inserts, stmt);
         else set->bad = true;
+        const wr_token *last = &d->tokens.at[d->tokens.n - 1];
+        if (!ok && last->code == TK_END && ctx->at.line == last->line && ctx->at.col == last->col) { /* INSERT .. END without ';' */
+            wr_diags_hint(ctx->diags, "a statement ends with ';': is one missing before END?");
+            close_set(d, set, script);
+        }
     } else if (ok) {
         wr_arr_apush(ctx->arena, &script->stmts, stmt);
     } else {
@@ -280,6 +291,7 @@ static void parse_statements(wr_driver *d, wr_script *script) {
         bool     explain;
         uint32_t details, from = 0;
         if (!lexed) {
+            if (d->tokens.n && set_opening(d, &explain, &details)) open_the_set(d, &set, explain, details);
             if (set.whole) set.bad = true;
             else script->n_bad++;
             continue;
