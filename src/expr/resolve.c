@@ -241,7 +241,7 @@ wr_expr *wr_expr_call(wr_expr_ctx *ctx, wr_str name, wr_expr **args, uint32_t n_
     /* lazy resolvers know better: CASE without ELSE, COALESCE with an argument that is always present */
     r.type.nullable = r.flags & FN_LAZY ? r.extra[0] != 0 : call_nullable(&r);
     wr_impl impl = {.kernel = r.kernel, .flags = r.flags, .extra = {r.extra[0], r.extra[1]}};
-    return expr_make(ctx->arena, fn, r.type, impl, r.args, r.n, at);
+    return expr_make(ctx->arena, r.fn, r.type, impl, r.args, r.n, at);
 }
 
 /* ---- casts ---- */
