@@ -317,13 +317,14 @@ static pinfo pass_dist(phys *h, const lnode *n, const wr_pnode *in, const int32_
 
 static wr_pnode *calc_node(phys *h, const lnode *n, wr_pnode *in, wr_expr *filter, wr_expr **exprs) {
     int32_t *at = wr_new_n(h->p->arena, int32_t, in->schema.n + 1);
-    bool     pass = n->schema.n == in->schema.n;
+    bool     pass = n->schema.n == in->schema.n, same_names = true;
     memset(at, 0xff, sizeof *at * (in->schema.n + 1));
     for (uint32_t i = n->schema.n; i-- > 0;) {
         if (exprs[i]->kind == WR_E_COL) at[exprs[i]->col] = (int32_t)i;
         pass &= exprs[i]->kind == WR_E_COL && exprs[i]->col == i;
+        same_names &= exprs[i]->kind == WR_E_COL && wr_str_eq(in->schema.fields[exprs[i]->col].name, n->schema.fields[i].name);
     }
-    if (pass && !filter && n->kind == L_SCAN) return in;
+    if (pass && !filter && same_names) return in;
     wr_pnode *c = ph_new(h, WR_P_CALC, n->schema, n->at);
     if (filter) c->at = filter->at;
     c->n_inputs = 1;

@@ -140,6 +140,7 @@ static lnode *elide(pl *p, lnode *c, const uint32_t *map_in, uint32_t n_old, uin
         seen[e->col] = true;
     }
     lnode    *n = copy_node(p, in);
+    if (c->label.len) n->label = c->label;
     wr_field *f = wr_new_n(p->arena, wr_field, in->schema.n);
     for (uint32_t i = 0; i < in->schema.n; i++) f[i] = in->schema.fields[i];
     for (uint32_t i = 0; i < c->schema.n; i++) f[c->calc.exprs[i]->col].name = c->schema.fields[i].name;
