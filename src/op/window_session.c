@@ -1,0 +1,301 @@
+/* op/window_session.c: aggregation by SESSION windows: per key, intervals that grow and merge.
+ *
+ * Idea       a row opens [t, t + gap); intervals of a key that touch (a row at distance exactly gap joins) become one. An interval is an entry in the
+ *            key's ordered list, its accumulator block in a slab of this operator. A timer per interval end fires it; a timer whose interval
+ *            has grown or merged since finds nothing and is dropped.
+ * Late       a row is late only if the interval that it would end up in is already over for the row's own watermark.
+ * Order      windows fire in order of their end; ties by key slot, then start.
+ * Memory     map, lists, blocks and timers are charged.  Thread: one worker.                                               */
+#include "op/window_agg.h"
+
+enum { VERSION = 1, MALLOC_EXTRA = 16 };
+static const char tag[] = "session_agg";
+
+typedef struct session { int64_t start, end; void *block; } session; /* end = last row + gap */
+typedef struct session_agg {
+    wr_op              op;
+    wr_window_agg_opts opts;
+    wr_win             win;
+    wr_arena          *arena;
+    wr_type           *key_types;
+    wr_aggs           *aggs;
+    wr_kmap           *map;     /* key -> wr_sorted * of session by start */
+    wr_timers         *timers;  /* instant of the end -> slot */
+    int64_t            bytes, told;
+    WR_ARR(session)    due;     /* fired, waiting to be emitted, with their slots */
+    WR_ARR(uint32_t)   due_slot;
+    uint32_t           due_at;
+    uint64_t           hash[WR_BATCH_MAX];
+    uint32_t           slots[WR_BATCH_MAX], rows[WR_BATCH_MAX];
+    uint8_t            created[WR_BATCH_MAX];
+    void              *blocks[WR_BATCH_MAX];
+} session_agg;
+
+static int by_start(const void *self, const void *a, const void *b) {
+    int64_t x = ((const session *)a)->start, y = ((const session *)b)->start;
+    (void)self;
+    return (x > y) - (x < y);
+}
+static void *block_new(session_agg *a) {
+    a->bytes += a->aggs->bytes + MALLOC_EXTRA;
+    return wr_calloc(1, a->aggs->bytes ? a->aggs->bytes : 1);
+}
+static void block_free(session_agg *a, void *block) {
+    a->bytes -= a->aggs->bytes + MALLOC_EXTRA;
+    wr_aggs_drop(a->aggs, block);
+    wr_free(block);
+}
+static wr_sorted *list_of(session_agg *a, void *value) {
+    wr_sorted **list = value;
+    if (!*list) *list = wr_sorted_new(sizeof(session)), a->bytes += (*list)->bytes;
+    return *list;
+}
+static void list_remove(session_agg *a, wr_sorted *list, wr_pos pos) {
+    a->bytes -= list->bytes;
+    wr_sorted_remove(list, pos);
+    a->bytes += list->bytes;
+}
+static void value_free(void *self, void *value) {
+    session_agg *a = self;
+    wr_sorted   *list = *(wr_sorted **)value;
+    if (!list) return;
+    for (wr_pos p = wr_sorted_first(); wr_sorted_at(list, p); p = wr_sorted_next(list, p)) block_free(a, ((session *)wr_sorted_at(list, p))->block);
+    a->bytes -= list->bytes;
+    wr_sorted_free(list);
+}
+static void value_save(void *self, const void *value, wr_sbuf *out) {
+    session_agg *a = self;
+    wr_sorted   *list = *(wr_sorted *const *)value;
+    wr_put_u64(out, list ? list->count : 0);
+    for (wr_pos p = wr_sorted_first(); list && wr_sorted_at(list, p); p = wr_sorted_next(list, p)) {
+        const session *s = wr_sorted_at(list, p);
+        wr_put_i64(out, s->start);
+        wr_put_i64(out, s->end);
+        wr_aggs_save(a->aggs, s->block, out);
+    }
+}
+static bool value_load(void *self, void *value, wr_reader *in) {
+    session_agg *a = self;
+    wr_sorted   *list = list_of(a, value);
+    for (uint64_t n = wr_get_u64(in); n && !in->bad; n--) {
+        session s = {.start = wr_get_i64(in)};
+        s.end = wr_get_i64(in);
+        s.block = block_new(a);
+        bool    equal, ok = wr_aggs_load(a->aggs, s.block, in);
+        a->bytes -= list->bytes;
+        wr_sorted_insert(list, wr_sorted_seek(list, &s, by_start, NULL, &equal), &s);
+        a->bytes += list->bytes;
+        if (!ok) return false;
+    }
+    return !in->bad;
+}
+static void charge(session_agg *a) {
+    a->bytes += wr_aggs_heap_change(a->aggs);
+    if (a->bytes != a->told) wr_account_add(a->op.ctx->acct, a->bytes - a->told);
+    a->told = a->bytes;
+}
+
+/* ---- rows in ---- */
+
+/* First session that [t, t + gap] touches: the one before t if it reaches t, else the next if it starts by t + gap. */
+static wr_pos first_touched(const wr_sorted *list, int64_t t, int64_t gap) {
+    session key = {.start = t};
+    bool    equal;
+    wr_pos  pos = wr_sorted_seek(list, &key, by_start, NULL, &equal), prev = pos;
+    if (list->count && wr_sorted_prev(list, &prev) && ((session *)wr_sorted_at(list, prev))->end >= t) return prev;
+    const session *next = wr_sorted_at(list, pos);
+    return next && next->start <= t + gap ? pos : (wr_pos){UINT32_MAX, 0};
+}
+/* The session of a row, merged with all it touches; NULL if the row is late. */
+static void *session_for(session_agg *a, wr_sorted *list, uint32_t slot, int64_t t, int64_t row_wm_us) {
+    int64_t gap = a->win.w.size_us;
+    session s = {t, t + gap, NULL};
+    wr_pos  at = first_touched(list, t, gap);
+    for (wr_pos p = at; p.chunk != UINT32_MAX; p = wr_sorted_next(list, p)) { /* what it would become */
+        const session *other = wr_sorted_at(list, p);
+        if (!other || other->start > t + gap) break;
+        s.start = WR_MIN(s.start, other->start);
+        s.end = WR_MAX(s.end, other->end);
+    }
+    if (row_wm_us != WR_TIME_MIN && wr_win_closed(row_wm_us, wr_win_instant(&a->win, s.end))) return NULL;
+    int64_t known_end = WR_TIME_MIN;
+    while (at.chunk != UINT32_MAX) { /* take in and remove all of them */
+        session *other = wr_sorted_at(list, at);
+        if (!other || other->start > t + gap) break;
+        known_end = WR_MAX(known_end, other->end);
+        if (!s.block) {
+            s.block = other->block;
+        } else {
+            wr_aggs_merge(a->aggs, s.block, other->block);
+            block_free(a, other->block);
+        }
+        list_remove(a, list, at);
+        if (at.chunk < list->n_chunks) { /* removal may have emptied the chunk */
+            bool    equal;
+            session key = {.start = s.start};
+            at = wr_sorted_seek(list, &key, by_start, NULL, &equal);
+        }
+    }
+    if (!s.block) s.block = block_new(a);
+    bool equal;
+    a->bytes -= list->bytes;
+    wr_sorted_insert(list, wr_sorted_seek(list, &s, by_start, NULL, &equal), &s);
+    a->bytes += list->bytes;
+    if (s.end != known_end) wr_timers_add(a->timers, wr_win_instant(&a->win, s.end), slot);
+    return s.block;
+}
+
+static wr_status session_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *out, wr_err *err) {
+    session_agg    *a = (session_agg *)op;
+    uint32_t        n = wr_batch_live(batch);
+    const wr_vec   *times = &batch->cols[a->opts.window.time_col];
+    const uint64_t *hash = n ? wr_op_hash(batch, a->opts.keys, a->opts.n_keys, a->hash) : NULL;
+    wr_status       s = WR_OK;
+    (void)input, (void)out;
+    if (!n) return WR_OK;
+    wr_kmap_find(a->map, batch, a->opts.keys, hash, true, a->slots, a->created);
+    /* A later row of the batch may merge the session of an earlier one, so rows go in one at a time. */
+    for (uint32_t i = 0; i < n && s == WR_OK; i++) {
+        uint32_t row = wr_batch_row(batch, i);
+        int64_t  us;
+        WR_TRY(wr_op_row_time(times, row, &us, err));
+        int64_t row_wm_us = batch->row_wm_us ? batch->row_wm_us[row] : WR_TIME_MIN;
+        void   *block = session_for(a, list_of(a, wr_kmap_value(a->map, a->slots[i])), a->slots[i], wr_win_time(&a->win, us), row_wm_us);
+        if (!block) {
+            op->ctx->ledger->dropped[WR_REASON_LATE]++;
+            continue;
+        }
+        s = wr_aggs_update(a->aggs, batch, &row, &block, 1, err);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (a->created[i] && !list_of(a, wr_kmap_value(a->map, a->slots[i]))->count) wr_kmap_remove(a->map, a->slots[i]);
+    a->aggs->seq += batch->n_rows;
+    charge(a);
+    return s;
+}
+
+/* ---- windows out ---- */
+
+static void collect_due(session_agg *a, int64_t wm_us) { /* sessions of the next instant that is over */
+    int64_t  instant = wr_timers_first(a->timers), deadline;
+    uint64_t slot;
+    a->due.n = a->due_slot.n = a->due_at = 0;
+    if (!wr_timers_count(a->timers) || !wr_win_closed(wm_us, instant)) return;
+    while (wr_timers_pop(a->timers, instant, &deadline, &slot)) {
+        wr_sorted *list = *(wr_sorted **)wr_kmap_value(a->map, (uint32_t)slot);
+        for (wr_pos p = wr_sorted_first(); list && wr_sorted_at(list, p);) {
+            session *s = wr_sorted_at(list, p);
+            if (wr_win_instant(&a->win, s->end) > instant) break; /* in order of start and disjoint: so in order of end */
+            wr_arr_push(&a->due, *s);
+            wr_arr_push(&a->due_slot, (uint32_t)slot);
+            list_remove(a, list, p);
+            p = wr_sorted_first();
+        }
+    }
+}
+static wr_status emit_due(session_agg *a, wr_out *out, wr_err *err) {
+    uint32_t n = 0, max = a->op.ctx->batch_rows, from = a->due_at;
+    int64_t  starts[WR_BATCH_MAX], ends[WR_BATCH_MAX];
+    for (; a->due_at < a->due.n && n < max; a->due_at++) {
+        const session *s = &a->due.at[a->due_at];
+        if (a->opts.retract_input && wr_aggs_rows(a->aggs, s->block) <= 0) continue;
+        a->slots[n] = a->due_slot.at[a->due_at];
+        a->blocks[n] = s->block;
+        starts[n] = s->start;
+        ends[n++] = s->end;
+    }
+    wr_status s = WR_OK;
+    if (n) s = wr_window_emit(a->op.ctx, &a->opts, a->aggs, &a->win, a->key_types, wr_win_bound_type(), wr_win_bound_type(), a->map, a->slots, a->blocks, starts, ends, n, out, err);
+    for (uint32_t i = from; i < a->due_at; i++) block_free(a, a->due.at[i].block);
+    for (uint32_t i = from; i < a->due_at; i++) { /* a slot may stand here twice, and goes once its last session has */
+        bool again = false;
+        for (uint32_t k = i + 1; k < a->due.n && !again; k++) again = a->due_slot.at[k] == a->due_slot.at[i];
+        wr_sorted *list = again ? NULL : *(wr_sorted **)wr_kmap_value(a->map, a->due_slot.at[i]);
+        if (list && !list->count) wr_kmap_remove(a->map, a->due_slot.at[i]);
+    }
+    return s;
+}
+static wr_status session_on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err) {
+    session_agg *a = (session_agg *)op;
+    wr_status    s = WR_OK;
+    *more = false;
+    while (s == WR_OK && !*more) {
+        if (a->due_at == a->due.n) {
+            collect_due(a, wm_us);
+            if (!a->due.n) {
+                if (!wr_timers_count(a->timers) || !wr_win_closed(wm_us, wr_timers_first(a->timers))) break;
+                continue; /* timers of sessions that have grown */
+            }
+        }
+        if (out->full(out)) *more = true;
+        else s = emit_due(a, out, err);
+    }
+    charge(a);
+    return s;
+}
+
+static void session_save(wr_op *op, wr_sbuf *out) {
+    session_agg *a = (session_agg *)op;
+    wr_assert(a->due_at == a->due.n);
+    wr_op_save_head(out, tag, VERSION);
+    wr_put_u64(out, a->aggs->seq);
+    wr_kmap_save(a->map, out);
+}
+static wr_status session_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
+    session_agg *a = (session_agg *)op;
+    WR_TRY(wr_op_load_head(in, tag, VERSION, err));
+    uint64_t seq = wr_get_u64(in);
+    a->aggs->seq = WR_MAX(a->aggs->seq, seq);
+    wr_status s = wr_kmap_load(a->map, in, op->ctx->n_key_groups, from, to, err);
+    charge(a);
+    if (s != WR_OK) return s;
+    wr_timers_free(a->timers);
+    a->timers = wr_timers_new(op->ctx->acct);
+    for (uint32_t slot = wr_kmap_next(a->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(a->map, slot)) {
+        wr_sorted *list = *(wr_sorted **)wr_kmap_value(a->map, slot);
+        for (wr_pos p = wr_sorted_first(); list && wr_sorted_at(list, p); p = wr_sorted_next(list, p))
+            wr_timers_add(a->timers, wr_win_instant(&a->win, ((session *)wr_sorted_at(list, p))->end), slot);
+    }
+    return WR_OK;
+}
+static void session_usage(const wr_op *op, wr_op_usage *out) {
+    const session_agg *a = (const session_agg *)op;
+    *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(a->map) + a->told, .keys = wr_kmap_count(a->map), .oldest_us = WR_TIME_MAX};
+    for (uint32_t slot = wr_kmap_next(a->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(a->map, slot)) {
+        wr_sorted *list = *(wr_sorted **)wr_kmap_value(a->map, slot);
+        if (list && list->count) out->oldest_us = WR_MIN(out->oldest_us, ((session *)wr_sorted_at(list, wr_sorted_first()))->start);
+    }
+}
+static void session_close(wr_op *op) {
+    session_agg *a = (session_agg *)op;
+    for (uint32_t i = a->due_at; i < a->due.n; i++) block_free(a, a->due.at[i].block);
+    wr_kmap_free(a->map);
+    wr_timers_free(a->timers);
+    charge(a);
+    wr_arr_free(&a->due);
+    wr_arr_free(&a->due_slot);
+    wr_aggs_free(a->aggs);
+    wr_arena_free(a->arena);
+    wr_free(a);
+}
+static const wr_op_vt session_vt = {
+    .name = "session_agg", .on_batch = session_on_batch, .on_watermark = session_on_watermark, .output_watermark = wr_op_same_watermark,
+    .save = session_save, .load = session_load, .usage = session_usage, .close = session_close,
+};
+wr_op *wr_session_agg_new(const wr_window_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
+    session_agg *a = wr_calloc(1, sizeof *a);
+    a->op = (wr_op){&session_vt, ctx};
+    a->opts = *opts;
+    a->arena = wr_arena_new(ctx->acct);
+    a->opts.keys = wr_op_copy_cols(a->arena, opts->keys, opts->n_keys);
+    wr_agg *aggs = wr_new_n(a->arena, wr_agg, opts->n_aggs ? opts->n_aggs : 1);
+    if (opts->n_aggs) memcpy(aggs, opts->aggs, opts->n_aggs * sizeof *aggs);
+    a->opts.aggs = aggs;
+    a->win = wr_win_of(&opts->window, ctx->tz);
+    a->aggs = wr_aggs_new(aggs, opts->n_aggs, opts->retract_input, opts->retract_input);
+    a->key_types = wr_op_key_types(a->arena, input, opts->keys, opts->n_keys);
+    a->timers = wr_timers_new(ctx->acct);
+    a->map = wr_kmap_new(&(wr_kmap_opts){.name = "sessions", .key_types = a->key_types, .n_key_types = opts->n_keys, .value_bytes = sizeof(wr_sorted *),
+                                         .acct = ctx->acct, .self = a, .value_free = value_free, .value_save = value_save, .value_load = value_load});
+    return &a->op;
+}
