@@ -21,6 +21,8 @@ static bool is_source(const wr_pnode *p) { return p->kind == WR_P_SOURCE || p->k
 
 static bool is_single(const wr_job *job, const wr_pnode *p) {
     if (p->kind == WR_P_SINK) return !sink_connector(job, p)->parallel_sink;
+    for (uint32_t i = 0; i < p->n_inputs; i++)
+        if (p->inputs[i].exchange == WR_X_GATHER) return true; /* all rows meet on one worker */
     return p->single && !is_source(p);
 }
 

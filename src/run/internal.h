@@ -67,6 +67,8 @@ struct node {                              /* one plan node on one worker */
     bool            out_idle;
     uint64_t        steps, blocked_steps;
     uint64_t        barrier_seen;          /* chained: the epoch that was passed on last (a union has several producers) */
+    uint64_t        ended_seq;             /* chained: 1 + the last turn of ended_source whose end went through (a union sees it once per path) */
+    uint32_t        ended_source;
     uint64_t        turn_seq;              /* while a source turn is being emitted */
     uint32_t        turn_source;
 };

@@ -83,7 +83,8 @@ static wr_status coordinate(wr_job *job, bool *leave, wr_err *err) {
         *leave = true;
         return WR_OK;
     }
-    if (all_done(job)) {
+    WR_TRY(snapshot_poll(job, err));
+    if (all_done(job) && !job->epoch_open) { /* an open epoch is completed first: its sinks may have prepared */
         job->finished = *leave = true;
         return WR_OK;
     }
@@ -92,11 +93,10 @@ static wr_status coordinate(wr_job *job, bool *leave, wr_err *err) {
         *leave = true;
         return WR_OK;
     }
-    WR_TRY(snapshot_poll(job, err));
     if (stopping && !job->epoch_open) {
         if (job->stop_saved) *leave = true;
         else snapshot_trigger(job), job->stop_saved = true;
-    } else if (checkpoint_due(job)) {
+    } else if (checkpoint_due(job) && !all_done(job)) {
         snapshot_trigger(job);
     }
     return WR_OK;

@@ -208,7 +208,11 @@ void node_turn_end(node *n, uint32_t source_index, uint64_t seq, int64_t wm_us, 
     for (uint32_t i = 0; i < n->n_targets; i++) {
         target *t = &n->targets[i];
         if (t->chained) {
-            node_turn_end(t->chained, source_index, seq, wm_us, idle);
+            node *c = t->chained;
+            if (c->ended_source == source_index && c->ended_seq == seq + 1) continue;
+            c->ended_source = source_index;
+            c->ended_seq = seq + 1;
+            node_turn_end(c, source_index, seq, wm_us, idle);
             continue;
         }
         for (uint32_t to = 0; to < n->w->job->n_workers; to++)

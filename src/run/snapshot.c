@@ -178,8 +178,7 @@ wr_status snapshot_commit_sinks(worker *w, wr_err *err) {
 /* After the last worker has stopped at the end of input: one more epoch that says so. */
 wr_status snapshot_final(wr_job *job, wr_err *err) {
     uint64_t epoch = atomic_load(&job->barrier_epoch) + 1;
-    if (job->epoch_open) wr_checkpoint_abandon(&job->snap);
-    job->epoch_open = false;
+    wr_assert(!job->epoch_open);
     job->epoch_started_us = wr_mono_us(job->opts.world);
     wr_checkpoint_begin(&job->snap, epoch);
     for (uint32_t i = 0; i < job->n_sources; i++) {

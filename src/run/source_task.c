@@ -45,6 +45,8 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     WR_TRY(c->source_new(&info, ctx, &s->src, err));
     wr_str policy = wr_option_string(&info.options, wr_source_specs, "on-error");
     s->on_error = wr_str_eq(policy, WR_STR("skip")) ? ON_ERROR_SKIP : wr_str_eq(policy, WR_STR("dead-letter")) ? ON_ERROR_DEAD_LETTER : ON_ERROR_FAIL;
+    const wr_option *ignore = wr_options_find(&info.options, wr_str_eq(s->p->source.table->format, WR_STR("csv")) ? "csv.ignore-parse-errors" : "json.ignore-parse-errors");
+    if (!wr_options_find(&info.options, "on-error") && ignore && wr_str_ieq(ignore->value, WR_STR("true"))) s->on_error = ON_ERROR_SKIP;
     return s->on_error == ON_ERROR_DEAD_LETTER ? open_dead_letters(job, s, &info, err) : WR_OK;
 }
 

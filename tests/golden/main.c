@@ -14,6 +14,7 @@ typedef struct options { bool quick, verbose; const char *only_case, *only_setti
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 typedef WR_ARR(char *) lines;
+static void sort_lines(lines *l) { if (l->n) qsort(l->at, l->n, sizeof *l->at, by_text); }
 static void split(char *text, lines *out) {
     for (char *save, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) wr_arr_push(out, line);
 }
@@ -34,7 +35,7 @@ static void fold(const char *changes, lines *out, char **owned) {
         if (k == out->n) wr_arr_push(out, line);
         else out->at[k] = out->at[--out->n];
     }
-    qsort(out->at, out->n, sizeof *out->at, by_text);
+    sort_lines(out);
     wr_arr_free(&all);
     *owned = text;
 }
@@ -80,7 +81,7 @@ static void loosen(char *line) {
 
 static void loosen_all(lines *l) {
     for (uint32_t i = 0; i < l->n; i++) loosen(l->at[i]);
-    qsort(l->at, l->n, sizeof *l->at, by_text);
+    sort_lines(l);
 }
 
 static bool check_rows(const golden_case *c, const golden_result *r) {
@@ -88,7 +89,7 @@ static bool check_rows(const golden_case *c, const golden_result *r) {
     char *got_text, *want_text = wr_strdup(c->rows);
     fold(r->rows.at ? r->rows.at : "", &got, &got_text);
     split(want_text, &want);
-    qsort(want.at, want.n, sizeof *want.at, by_text);
+    sort_lines(&want);
     if (c->loose) loosen_all(&got), loosen_all(&want);
     bool ok = r->status == WR_OK && same_lines(&got, &want);
     if (!ok) {

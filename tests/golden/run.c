@@ -7,6 +7,7 @@
 #include "api/session.h"
 #include "base/hash.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- the capture sink ---- */
 typedef struct capture {      /* outlives jobs: what a transactional store would hold */
@@ -143,6 +144,7 @@ static wr_status attempt(const wr_job_plan *plan, wr_run_opts *ro, golden_result
     wr_status status = wr_job_new(plan, ro, &job, &err);
     if (status == WR_OK) {
         status = wr_job_run(job, &err);
+        if (getenv("GOLDEN_TRACE")) { wr_job_status st; wr_job_status_get(job, &st); fprintf(stderr, "attempt workers=%u every=%llu crash=%llu restored=%llu done=%llu status=%s rows_in=%llu rows_out=%llu\n", ro->n_workers, (unsigned long long)ro->checkpoint_every_steps, (unsigned long long)ro->crash_after_steps, (unsigned long long)st.restored_epoch, (unsigned long long)st.checkpoint_epoch, wr_status_name(status), (unsigned long long)st.rows_in, (unsigned long long)st.rows_out); wr_arena_free(st.arena); }
         if (status == WR_OK) collect_ledger(job, out);
         wr_job_free(job);
         if (status == WR_OK && wr_account_bytes(&root) != 0) {
