@@ -114,14 +114,15 @@ wr_pos wr_sorted_insert(wr_sorted *s, wr_pos before, const void *item) {
     return before;
 }
 
-void wr_sorted_remove(wr_sorted *s, wr_pos pos) {
+wr_pos wr_sorted_remove(wr_sorted *s, wr_pos pos) {
     wr_sorted_chunk *c = s->chunks[pos.chunk];
     char *at = c->data + (size_t)pos.at * s->elem_bytes;
     memmove(at, at + s->elem_bytes, (size_t)(c->n - pos.at - 1) * s->elem_bytes);
     s->count--;
-    if (--c->n) return;
+    if (--c->n) return pos.at < c->n ? pos : (wr_pos){pos.chunk + 1, 0};
     s->bytes -= chunk_bytes(s, c->cap);
     wr_free(c);
     s->n_chunks--;
     memmove(s->chunks + pos.chunk, s->chunks + pos.chunk + 1, (s->n_chunks - pos.chunk) * sizeof *s->chunks);
+    return (wr_pos){pos.chunk, 0};
 }

@@ -29,4 +29,4 @@ bool       wr_sorted_prev(const wr_sorted *s, wr_pos *pos); /* false at the firs
 uint64_t   wr_sorted_index(const wr_sorted *s, wr_pos pos);
 wr_pos     wr_sorted_nth(const wr_sorted *s, uint64_t index); /* end position if there are fewer */
 wr_pos     wr_sorted_insert(wr_sorted *s, wr_pos before, const void *elem); /* returns where it went */
-void       wr_sorted_remove(wr_sorted *s, wr_pos pos);
+wr_pos     wr_sorted_remove(wr_sorted *s, wr_pos pos); /* returns the position of the element after it */

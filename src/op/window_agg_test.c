@@ -313,10 +313,138 @@ static void test_random(void **state) {
             }
 }
 
+/* ---- sessions against a list of intervals kept by hand ---- */
+
+typedef struct ival { int64_t start, end; long long n, sum; } ival;
+static void session_run(uint64_t seed, uint32_t feed_rows, uint32_t batch_rows, bool restart) {
+    enum { GAP = 4000 };
+    tk t;
+    tk_init(&t, batch_rows);
+    t.feed_rows = feed_rows;
+    t.full_every = seed % 2;
+    const wr_schema *in = tk_schema(&t, "k INT, v INT, ts TIMESTAMP(3)*, d DOUBLE");
+    wr_agg aggs[] = {count_star(), int_agg(WR_AGG_SUM, 1)};
+    wr_window_agg_opts opts = {.window = win(WR_WINDOW_SESSION, GAP / 1000.0, 0, 0, 2), .n_keys = 1, .keys = (uint32_t[]){0}, .n_aggs = 2, .aggs = aggs,
+                               .out_start = true, .out_end = true};
+    wr_op *op = wr_window_agg_new(&opts, in, &t.ctx);
+    wr_rng rng;
+    wr_rng_seed(&rng, seed);
+    static ival list[KEYS][2000];
+    uint32_t n[KEYS] = {0}, late = 0;
+    int64_t  clock = -30000, wm = INT64_MIN, op_wm = INT64_MIN, max_t = INT64_MIN, delay = 2 * (int64_t)wr_rng_below(&rng, 4000);
+    wr_sbuf  text = {0}, want = {0};
+    for (int round = 0; round < 40; round++) {
+        wr_sbuf_clear(&text);
+        for (int i = 1 + (int)wr_rng_below(&rng, 20); i; i--) {
+            int k = (int)wr_rng_below(&rng, KEYS), v = (int)wr_rng_below(&rng, 9);
+            int64_t x = clock - 2 * (int64_t)wr_rng_below(&rng, 5000);
+            clock += 2 * (int64_t)wr_rng_below(&rng, 700);
+            row r = {k, v, x, wm != INT64_MIN && x <= wm ? wm : INT64_MIN, false};
+            put_row(&text, &r);
+            ival s = {x, x + GAP, 1, v};
+            bool taken[2000] = {false};
+            for (uint32_t j = 0; j < n[k]; j++) {
+                ival *o = &list[k][j];
+                if (o->end < x || o->start > x + GAP || (r.wm != INT64_MIN && r.wm >= o->end - 1)) continue;
+                taken[j] = true;
+                s.start = WR_MIN(s.start, o->start), s.end = WR_MAX(s.end, o->end), s.n += o->n, s.sum += o->sum;
+            }
+            if (r.wm != INT64_MIN && r.wm >= s.end - 1) {
+                late++;
+            } else {
+                uint32_t m = 0;
+                for (uint32_t j = 0; j < n[k]; j++)
+                    if (!taken[j]) list[k][m++] = list[k][j];
+                list[k][m++] = s;
+                n[k] = m;
+            }
+            max_t = WR_MAX(max_t, x);
+            wm = WR_MAX(wm, max_t - delay);
+        }
+        tk_send(&t, op, 0, in, text.at);
+        int64_t heard = wm - 2 * (int64_t)wr_rng_below(&rng, 1000);
+        if (wr_rng_below(&rng, 2) && heard > op_wm) op_wm = heard, tk_watermark_us(&t, op, op_wm * 1000);
+        if (restart && round % 7 == 3) {
+            wr_sbuf image = {0}, again[2] = {{0}, {0}};
+            tk_save(op, &image);
+            for (uint32_t p = 0; p < 2; p++) {
+                wr_op *part = wr_window_agg_new(&opts, in, &t.ctx);
+                tk_load(&t, part, &image, p * 64, 64 + p * 64);
+                tk_save(part, &again[p]);
+                part->vt->close(part);
+            }
+            op->vt->close(op);
+            op = wr_window_agg_new(&opts, in, &t.ctx);
+            for (int p = 0; p < 2; p++) tk_load(&t, op, &again[p], 0, 128), wr_sbuf_free(&again[p]);
+            wr_sbuf_free(&image);
+        }
+    }
+    tk_end(&t, op);
+    check_order(tk_text(&t));
+    for (int k = 0; k < KEYS; k++)
+        for (uint32_t j = 0; j < n[k]; j++)
+            wr_sbuf_printf(&want, "+I %d %lld %lld %g %g\n", k, list[k][j].n, list[k][j].sum, (double)list[k][j].start / 1000, (double)list[k][j].end / 1000);
+    char *sorted = wr_strdup(tk_sort_text(&t, want.at));
+    assert_string_equal(tk_sort_text(&t, tk_text(&t)), sorted);
+    assert_int_equal(t.ledger.dropped[WR_REASON_LATE], late);
+    wr_free(sorted);
+    wr_op_usage use;
+    op->vt->usage(op, &use);
+    assert_int_equal(use.keys, 0);
+    op->vt->close(op);
+    wr_sbuf_free(&text), wr_sbuf_free(&want);
+    tk_free(&t);
+}
+static void test_random_sessions(void **state) {
+    (void)state;
+    const uint32_t sizes[] = {1, 3, 2048};
+    for (uint64_t seed = 1; seed <= 60; seed++) session_run(seed, sizes[seed % 3], sizes[seed / 3 % 3], seed & 1);
+}
+
+/* shared/cases/dst-autumn-day: a local day of 25 hours; and in spring one of 23 (Los Angeles, 2021). Bounds are local, window_time is an instant. */
+static void test_dst(void **state) {
+    (void)state;
+    tk t;
+    tk_init(&t, 2048);
+    wr_err err;
+    assert_int_equal(wr_tz_load(wr_world_posix(), WR_STR("America/Los_Angeles"), &t.ctx.tz, &err), WR_OK);
+    const wr_schema *in = tk_schema(&t, "ts TIMESTAMP_LTZ(3)*");
+    wr_agg aggs[] = {count_star()};
+    wr_window w = win(WR_WINDOW_TUMBLE, 86400, 86400, 0, 0);
+    w.ltz = true;
+    wr_op *op = wr_window_agg_new(&(wr_window_agg_opts){.window = w, .n_aggs = 1, .aggs = aggs, .out_start = true, .out_end = true, .out_time = true}, in, &t.ctx);
+    tk_send(&t, op, 0, in, "1636268400; 1636273800; 1636277400; 1636358340; 1636358400");
+    tk_watermark(&t, op, 1636358399.998);
+    tk_expect(&t, "");
+    tk_watermark(&t, op, 1636358399.999); /* local midnight is 08:00 UTC after the change */
+    tk_expect(&t, "+I 4 1636243200 1636329600 1636358399.999\n");
+    tk_send(&t, op, 0, in, "1615708799 !1636358400; 1636400000");
+    assert_int_equal(t.ledger.dropped[WR_REASON_LATE], 1);
+    tk_end(&t, op);
+    tk_expect(&t, "+I 2 1636329600 1636416000 1636444799.999\n");
+    op->vt->close(op);
+    /* 2021-03-14 has 23 hours: 08:00 UTC to 07:00 UTC the next day */
+    op = wr_window_agg_new(&(wr_window_agg_opts){.window = w, .n_aggs = 1, .aggs = aggs, .out_start = true, .out_end = true, .out_time = true}, in, &t.ctx);
+    tk_send(&t, op, 0, in, "1615708799; 1615708800; 1615791599; 1615791600");
+    tk_end(&t, op);
+    tk_expect(&t, "+I 1 1615593600 1615680000 1615708799.999\n+I 2 1615680000 1615766400 1615791599.999\n+I 1 1615766400 1615852800 1615877999.999\n");
+    op->vt->close(op);
+    /* hours of the autumn night: 01:00-02:00 comes twice and is one window of two hours; it closes after the second */
+    w.size_us = w.slide_us = tk_us(3600);
+    op = wr_window_agg_new(&(wr_window_agg_opts){.window = w, .n_aggs = 1, .aggs = aggs, .out_start = true, .out_end = true}, in, &t.ctx);
+    tk_send(&t, op, 0, in, "1636273800; 1636277400"); /* 01:30 PDT, 01:30 PST */
+    tk_watermark(&t, op, 1636279199.998);
+    tk_expect(&t, "");
+    tk_watermark(&t, op, 1636279199.999);
+    tk_expect(&t, "+I 2 1636246800 1636250400\n");
+    op->vt->close(op);
+    tk_free(&t);
+}
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flink_tumble), cmocka_unit_test(test_flink_hop), cmocka_unit_test(test_flink_cumulate), cmocka_unit_test(test_edges),
         cmocka_unit_test(test_windowed_input), cmocka_unit_test(test_random), cmocka_unit_test(test_flink_session), cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_random_sessions), cmocka_unit_test(test_dst),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

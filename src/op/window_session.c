@@ -50,10 +50,11 @@ static wr_sorted *list_of(session_agg *a, void *value) {
     if (!*list) *list = wr_sorted_new(sizeof(session)), a->bytes += (*list)->bytes;
     return *list;
 }
-static void list_remove(session_agg *a, wr_sorted *list, wr_pos pos) {
+static wr_pos list_remove(session_agg *a, wr_sorted *list, wr_pos pos) {
     a->bytes -= list->bytes;
-    wr_sorted_remove(list, pos);
+    pos = wr_sorted_remove(list, pos);
     a->bytes += list->bytes;
+    return pos;
 }
 static void value_free(void *self, void *value) {
     session_agg *a = self;
@@ -97,20 +98,28 @@ static void charge(session_agg *a) {
 
 /* ---- rows in ---- */
 
-/* First session that [t, t + gap] touches: the one before t if it reaches t, else the next if it starts by t + gap. */
-static wr_pos first_touched(const wr_sorted *list, int64_t t, int64_t gap) {
+static bool is_over(const session_agg *a, const session *s, int64_t row_wm_us) {
+    return row_wm_us != WR_TIME_MIN && wr_win_closed(row_wm_us, wr_win_instant(&a->win, s->end));
+}
+/* First session that [t, t + gap] touches: the one before t if it reaches t, else the next if it starts by t + gap. A session that is over
+ * for the row's own watermark is not touched, whether this operator has fired it yet or not. */
+static wr_pos first_touched(const session_agg *a, const wr_sorted *list, int64_t t, int64_t gap, int64_t row_wm_us) {
     session key = {.start = t};
     bool    equal;
     wr_pos  pos = wr_sorted_seek(list, &key, by_start, NULL, &equal), prev = pos;
-    if (list->count && wr_sorted_prev(list, &prev) && ((session *)wr_sorted_at(list, prev))->end >= t) return prev;
+    if (list->count && wr_sorted_prev(list, &prev)) {
+        const session *s = wr_sorted_at(list, prev);
+        if (s->end >= t && !is_over(a, s, row_wm_us)) return prev;
+    }
     const session *next = wr_sorted_at(list, pos);
+    while (next && is_over(a, next, row_wm_us)) next = wr_sorted_at(list, pos = wr_sorted_next(list, pos));
     return next && next->start <= t + gap ? pos : (wr_pos){UINT32_MAX, 0};
 }
 /* The session of a row, merged with all it touches; NULL if the row is late. */
 static void *session_for(session_agg *a, wr_sorted *list, uint32_t slot, int64_t t, int64_t row_wm_us) {
     int64_t gap = a->win.w.size_us;
     session s = {t, t + gap, NULL};
-    wr_pos  at = first_touched(list, t, gap);
+    wr_pos  at = first_touched(a, list, t, gap, row_wm_us);
     for (wr_pos p = at; p.chunk != UINT32_MAX; p = wr_sorted_next(list, p)) { /* what it would become */
         const session *other = wr_sorted_at(list, p);
         if (!other || other->start > t + gap) break;
@@ -129,12 +138,7 @@ static void *session_for(session_agg *a, wr_sorted *list, uint32_t slot, int64_t
             wr_aggs_merge(a->aggs, s.block, other->block);
             block_free(a, other->block);
         }
-        list_remove(a, list, at);
-        if (at.chunk < list->n_chunks) { /* removal may have emptied the chunk */
-            bool    equal;
-            session key = {.start = s.start};
-            at = wr_sorted_seek(list, &key, by_start, NULL, &equal);
-        }
+        at = list_remove(a, list, at);
     }
     if (!s.block) s.block = block_new(a);
     bool equal;
@@ -188,8 +192,7 @@ static void collect_due(session_agg *a, int64_t wm_us) { /* sessions of the next
             if (wr_win_instant(&a->win, s->end) > instant) break; /* in order of start and disjoint: so in order of end */
             wr_arr_push(&a->due, *s);
             wr_arr_push(&a->due_slot, (uint32_t)slot);
-            list_remove(a, list, p);
-            p = wr_sorted_first();
+            p = list_remove(a, list, p);
         }
     }
 }
