@@ -257,6 +257,7 @@ static void bill_top_n(phys *h, wr_pnode *n) {
     if (n->top_n.window_end >= 0) {
         b->bound = WR_BOUND_TIME;
         snprintf(b->bounded_by, sizeof b->bounded_by, "open windows");
+        if (n->top_n.n_keys <= 2) b->keys = 2, b->keys_from = "windows"; /* the one that fills and the one that goes out */
     }
     if (n->top_n.retract_input) {
         snprintf(b->keeps, sizeof b->keeps, "every row of %.*s, since a removed one lets the next one in", WR_FMT(f->label));

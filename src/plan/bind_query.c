@@ -353,13 +353,40 @@ static lnode *coerce_columns(pl *p, lnode *n, const wr_type *types, const wr_str
     return ok ? pl_calc(p, n, NULL, exprs, names, n->schema.n, at) : NULL;
 }
 
+lnode *pl_distinct(pl *p, lnode *in, wr_span at) {
+    lnode *a = pl_node(p, L_AGG, at, 1, in, NULL);
+    a->agg.n_keys = in->schema.n;
+    a->agg.keys = wr_new_n(p->arena, uint32_t, in->schema.n);
+    for (uint32_t i = 0; i < in->schema.n; i++) a->agg.keys[i] = i;
+    a->agg.is_distinct = true;
+    a->agg.ttl_us = -1;
+    a->schema = in->schema;
+    a->label = in->label;
+    return a;
+}
+
+/* INTERSECT and EXCEPT: the distinct rows of the left with (without) an equal row on the right, NULL equal to NULL. */
+static lnode *distinct_match(pl *p, const wr_ast_query *q, lnode *l, lnode *r) {
+    lnode   *d = pl_distinct(p, l, q->set.op_at);
+    wr_expr *cond = NULL;
+    for (uint32_t i = 0; i < l->schema.n; i++) {
+        wr_expr *same = pl_call(p, "IS_NOT_DISTINCT", q->set.op_at, 2, pl_col(p, d, i, q->set.op_at), wr_expr_col(p->arena, l->schema.n + i, r->schema.fields[i].type, q->set.op_at));
+        if (!same) return NULL;
+        cond = pl_and(p, cond, same);
+    }
+    lnode *j = pl_join(p, d, r, q->set.op == WR_AST_INTERSECT ? WR_JOIN_SEMI : WR_JOIN_ANTI, cond, q->set.op_at);
+    j->join.is_subquery = true;
+    j->label = l->label;
+    return j;
+}
+
 static lnode *bind_set(pl *p, const wr_ast_query *q, pcte *ctes) {
-    if (q->set.op != WR_AST_UNION)
-        return pl_unsupported(p, q->set.op_at, "use EXISTS or NOT EXISTS with the columns compared", q->set.op == WR_AST_INTERSECT ? "INTERSECT" : "EXCEPT");
+    const char *name = q->set.op == WR_AST_UNION ? "UNION" : q->set.op == WR_AST_INTERSECT ? "INTERSECT" : "EXCEPT";
+    if (q->set.op != WR_AST_UNION && q->set.all) return pl_unsupported(p, q->set.op_at, "without ALL it works", "%s ALL", name);
     lnode *l = pl_bind_query(p, q->left, ctes, false), *r = pl_bind_query(p, q->set.right, ctes, false);
     if (!l || !r) return NULL;
     if (l->schema.n != r->schema.n)
-        return pl_error(p, "42601", q->set.op_at, "the branches of UNION have %u and %u columns", l->schema.n, r->schema.n);
+        return pl_error(p, "42601", q->set.op_at, "the branches of %s have %u and %u columns", name, l->schema.n, r->schema.n);
     wr_type  *types = wr_new_n(p->arena, wr_type, l->schema.n);
     wr_field *fields = wr_new_n(p->arena, wr_field, l->schema.n);
     wr_str   *names = pl_names(p, l);
@@ -368,7 +395,7 @@ static lnode *bind_set(pl *p, const wr_ast_query *q, pcte *ctes) {
             wr_sbuf a = {0}, b = {0};
             wr_type_text(l->schema.fields[i].type, &a);
             wr_type_text(r->schema.fields[i].type, &b);
-            pl_error(p, "42804", q->set.op_at, "column %u of UNION is %.*s on one side and %.*s on the other", i + 1, WR_FMT(wr_sbuf_str(&a)), WR_FMT(wr_sbuf_str(&b)));
+            pl_error(p, "42804", q->set.op_at, "column %u of %s is %.*s on one side and %.*s on the other", i + 1, name, WR_FMT(wr_sbuf_str(&a)), WR_FMT(wr_sbuf_str(&b)));
             wr_sbuf_free(&a);
             wr_sbuf_free(&b);
             return NULL;
@@ -378,17 +405,10 @@ static lnode *bind_set(pl *p, const wr_ast_query *q, pcte *ctes) {
     l = coerce_columns(p, l, types, names, q->left->at);
     r = coerce_columns(p, r, types, names, q->set.right->at);
     if (!l || !r) return NULL;
+    if (q->set.op != WR_AST_UNION) return distinct_match(p, q, l, r);
     lnode *u = pl_node(p, L_UNION, q->set.op_at, 2, l, r);
     u->schema = (wr_schema){l->schema.n, fields};
-    if (q->set.all) return u;
-    lnode *d = pl_node(p, L_AGG, q->set.op_at, 1, u, NULL);
-    d->agg.n_keys = u->schema.n;
-    d->agg.keys = wr_new_n(p->arena, uint32_t, u->schema.n);
-    for (uint32_t i = 0; i < u->schema.n; i++) d->agg.keys[i] = i;
-    d->agg.is_distinct = true;
-    d->agg.ttl_us = -1;
-    d->schema = u->schema;
-    return d;
+    return q->set.all ? u : pl_distinct(p, u, q->set.op_at);
 }
 
 static lnode *bind_values(pl *p, const wr_ast_query *q) {

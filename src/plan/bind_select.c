@@ -229,7 +229,7 @@ static bool bind_order(sel *x, sel_order *so) {
             }
             if (at < 0) {
                 wr_arr_apush(x->p->arena, &x->items, e);
-                wr_arr_apush(x->p->arena, &x->names, pl_printf(x->p, "$order%u", i));
+                wr_arr_apush(x->p->arena, &x->names, pl_printf(x->p, "order %u", i + 1));
                 at = (int)x->items.n - 1;
                 so->n_hidden++;
             }
@@ -249,8 +249,19 @@ static uint32_t intern(pl *p, wr_exprs *list, wr_expr *e) {
     return list->n - 1;
 }
 
-static wr_str expr_name(pl *p, const lnode *in, const wr_expr *e, const char *prefix, uint32_t i) {
-    return e->kind == WR_E_COL && e->col < in->schema.n ? in->schema.fields[e->col].name : pl_printf(p, "%s%u", prefix, i);
+/* A name for people (and for ids, which are made from names): the column's, else the expression itself. */
+static wr_str expr_name(pl *p, const lnode *in, const wr_expr *e) {
+    if (e->kind == WR_E_COL) return in->schema.fields[e->col].name;
+    wr_sbuf b = {0};
+    wr_expr_text(e, &in->schema, &b);
+    wr_str name = pl_printf(p, "%.*s%s", (int)WR_MIN(b.len, 60u), b.at, b.len > 60 ? "..." : "");
+    wr_sbuf_free(&b);
+    return name;
+}
+
+static wr_str agg_name(pl *p, const wr_agg *a, const lnode *in) {
+    if (a->arg < 0) return WR_STR("COUNT(*)");
+    return pl_printf(p, "%s(%s%.*s)", wr_agg_name(a->kind), a->distinct ? "DISTINCT " : "", WR_FMT(in->schema.fields[a->arg].name));
 }
 
 static bool is_time_column(const lnode *n, const wr_expr *e) { return e->kind == WR_E_COL && n->schema.fields[e->col].type.attr == WR_TIME_ROWTIME; }
@@ -304,7 +315,7 @@ static bool build_agg(sel *x) {
     }
     if (!below.n) wr_arr_apush(p->arena, &below, pl_col(p, x->node, 0, a->at)); /* COUNT(*) alone: any column */
     wr_str *names = wr_new_n(p->arena, wr_str, below.n);
-    for (uint32_t i = 0; i < below.n; i++) names[i] = expr_name(p, x->node, below.at[i], "$f", i);
+    for (uint32_t i = 0; i < below.n; i++) names[i] = expr_name(p, x->node, below.at[i]);
     lnode *calc = pl_calc(p, x->node, NULL, below.at, names, below.n, a->at);
     a->in[0] = calc;
     uint32_t  n = nk + na + (a->agg.has_window ? 3 : 0);
@@ -314,7 +325,7 @@ static bool build_agg(sel *x) {
         f[i].type = x->group[i]->type;
         if (!is_time_column(x->node, x->group[i])) f[i].type.attr = WR_TIME_NONE;
     }
-    for (uint32_t i = 0; i < na; i++) f[nk + i] = (wr_field){pl_printf(p, "$agg%u", i), a->agg.aggs[i].type};
+    for (uint32_t i = 0; i < na; i++) f[nk + i] = (wr_field){agg_name(p, &a->agg.aggs[i], calc), a->agg.aggs[i].type};
     if (a->agg.has_window) {
         wr_type bound = wr_type_not_null(wr_type_prec(WR_T_TIMESTAMP, 3));
         f[nk + na] = (wr_field){WR_STR("window_start"), bound};
@@ -381,11 +392,11 @@ static bool build_over(sel *x, uint32_t which, const lnode *from) {
         r->rank.order[i].col = intern(p, &below, e);
     }
     wr_str *names = wr_new_n(p->arena, wr_str, below.n);
-    for (uint32_t i = 0; i < below.n; i++) names[i] = expr_name(p, in, below.at[i], "$r", i);
+    for (uint32_t i = 0; i < below.n; i++) names[i] = expr_name(p, in, below.at[i]);
     lnode    *calc = below.n > in->schema.n ? pl_calc(p, in, NULL, below.at, names, below.n, o->at) : in;
     wr_field *f = wr_new_n(p->arena, wr_field, below.n + 1);
     for (uint32_t i = 0; i < below.n; i++) f[i] = calc->schema.fields[i];
-    f[below.n] = (wr_field){WR_STR("$rank"), wr_type_not_null(wr_type_of(WR_T_BIGINT))};
+    f[below.n] = (wr_field){WR_STR("rank"), wr_type_not_null(wr_type_of(WR_T_BIGINT))};
     r->in[0] = calc;
     r->schema = (wr_schema){below.n + 1, f};
     r->label = in->label;
@@ -393,18 +404,6 @@ static bool build_over(sel *x, uint32_t which, const lnode *from) {
     for (uint32_t i = 0; i < x->env.phs.n; i++)
         if (x->env.phs.at[i].kind == PH_OVER && x->env.phs.at[i].i == which) x->ph_col[i] = below.n;
     return true;
-}
-
-static lnode *distinct(pl *p, lnode *in, wr_span at) {
-    lnode *a = pl_node(p, L_AGG, at, 1, in, NULL);
-    a->agg.n_keys = in->schema.n;
-    a->agg.keys = wr_new_n(p->arena, uint32_t, in->schema.n);
-    for (uint32_t i = 0; i < in->schema.n; i++) a->agg.keys[i] = i;
-    a->agg.is_distinct = true;
-    a->agg.ttl_us = -1;
-    a->schema = in->schema;
-    a->label = in->label;
-    return a;
 }
 
 static lnode *build(sel *x) {
@@ -439,7 +438,7 @@ static lnode *build(sel *x) {
     wr_str label = x->node->label;
     lnode *n = pl_calc(p, x->node, NULL, x->items.at, x->names.at, x->items.n, x->q->at);
     n->label = label;
-    return x->s->distinct ? distinct(p, n, x->q->at) : n;
+    return x->s->distinct ? pl_distinct(p, n, x->q->at) : n;
 }
 
 lnode *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so) {

@@ -112,13 +112,21 @@ static bool take_bound(jx *x, const wr_expr *e, range *r) {
 
 /* ---- making the node ---- */
 
+static wr_str key_name(pl *p, const lnode *in, const wr_expr *e) {
+    wr_sbuf b = {0};
+    wr_expr_text(e, &in->schema, &b);
+    wr_str name = pl_printf(p, "%.*s", (int)WR_MIN(b.len, 60u), b.at);
+    wr_sbuf_free(&b);
+    return name;
+}
+
 static lnode *extend(pl *p, lnode *in, const wr_exprs *extra) {
     if (!extra->n) return in;
     uint32_t  n = in->schema.n;
     wr_expr **exprs = wr_new_n(p->arena, wr_expr *, n + extra->n);
     wr_str   *names = wr_new_n(p->arena, wr_str, n + extra->n);
     for (uint32_t i = 0; i < n; i++) exprs[i] = pl_col(p, in, i, in->at), names[i] = in->schema.fields[i].name;
-    for (uint32_t i = 0; i < extra->n; i++) exprs[n + i] = extra->at[i], names[n + i] = pl_printf(p, "$key%u", i);
+    for (uint32_t i = 0; i < extra->n; i++) exprs[n + i] = extra->at[i], names[n + i] = key_name(p, in, extra->at[i]);
     lnode *c = pl_project(p, in, exprs, names, n + extra->n, in->at);
     c->label = in->label;
     return c;

@@ -145,6 +145,7 @@ bool     pl_is_agg_call(const wr_ast_expr *e);
 bool     pl_const_interval(bind *b, const wr_ast_expr *ast, const char *what, int64_t *us); /* an INTERVAL literal, > 0 unless offset */
 /* bind_query.c */
 lnode   *pl_bind_query(pl *p, const wr_ast_query *q, pcte *ctes, bool top);
+lnode   *pl_distinct(pl *p, lnode *in, wr_span at);
 lnode   *pl_bind_ref(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc);
 lnode   *pl_bind_subquery_conjunct(bind *b, lnode *in, const wr_ast_expr *e, bool negated);
 bool     pl_is_subquery_conjunct(const wr_ast_expr *e, bool *negated, const wr_ast_expr **inner);

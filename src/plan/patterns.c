@@ -190,7 +190,7 @@ static lnode *fuse_tvf(pl *p, lnode *a, const int8_t *role) {
     names[n] = t->in[0]->schema.fields[time_col].name;
     below[n] = pl_col(p, t->in[0], time_col, t->at);
     for (uint32_t i = 0; i < n; i++)
-        if (below[i]->kind == WR_E_COL && below[i]->col == time_col && below[i]->type.attr == WR_TIME_ROWTIME) window.time_col = i;
+        if (below[i]->kind == WR_E_COL && below[i]->col == time_col) window.time_col = i, below[i] = below[n];
     if (window.time_col == n) n++;
     for (uint32_t i = 0; i < a->agg.n_keys; i++)
         if (role[i] < 0) keys[n_keys++] = at[a->agg.keys[i]];
@@ -289,6 +289,7 @@ static lnode *dedup(pl *p, lnode *n) {
     d->label = n->label;
     d->rank = n->rank;
     d->rank.out_rank = false;
+    d->rank.n_order = 0; /* only the time counts */
     d->rank.keep_last = n->rank.order[0].desc;
     uint32_t col = n->rank.order[0].col;
     d->rank.time_col = in->schema.fields[col].type.attr == WR_TIME_ROWTIME ? (int32_t)col : -1;

@@ -148,6 +148,9 @@ wr_pnode *ph_put(phys *h, wr_pnode *n, pinfo info) {
     wr_sbuf_free(&b);
     n->index = h->job->nodes.n;
     make_id(h, n);
+    info.watermarked = n->kind != WR_P_SOURCE || n->source.watermark != NULL;
+    for (uint32_t i = 0; i < n->n_inputs; i++) info.watermarked &= ph_info(h, n->inputs[i].node)->watermarked;
+    for (uint32_t i = 0; i < n->n_union; i++) info.watermarked &= ph_info(h, n->union_inputs[i].node)->watermarked;
     for (uint32_t i = 0; i < n->n_inputs; i++) n->inputs[i].node->n_consumers++;
     for (uint32_t i = 0; i < n->n_union; i++) n->union_inputs[i].node->n_consumers++;
     wr_arr_apush(h->p->arena, &h->job->nodes, n);
@@ -372,7 +375,7 @@ static wr_pnode *build_agg(phys *h, lnode *n) {
     if (n->kind == L_AGG) {
         int64_t ttl = ttl_of(h, n->agg.ttl_us);
         a->group_agg = (wr_group_agg_opts){.n_keys = n->agg.n_keys, .keys = n->agg.keys, .n_aggs = n->agg.n_aggs, .aggs = n->agg.aggs, .retract_input = retract,
-                                           .emit_before = true, .ttl_us = ttl, .ttl_event_time = ttl > 0 && in->rowtime >= 0};
+                                           .emit_before = true, .ttl_us = ttl, .ttl_event_time = ttl > 0 && ph_info(h, in)->watermarked};
     } else {
         a->window_agg = (wr_window_agg_opts){.window = n->agg.window, .n_keys = n->agg.n_keys, .keys = n->agg.keys, .n_aggs = n->agg.n_aggs, .aggs = n->agg.aggs,
                                              .retract_input = retract, .out_start = n->agg.out_start, .out_end = n->agg.out_end, .out_time = n->agg.out_time,
@@ -428,7 +431,7 @@ static wr_pnode *build_ranked(phys *h, lnode *n) {
     } else if (n->kind == L_DEDUP) {
         t = ph_new(h, WR_P_DEDUP, n->schema, n->at);
         t->dedup = (wr_dedup_opts){.n_keys = n->rank.n_keys, .keys = n->rank.keys, .time_col = n->rank.time_col, .keep_last = n->rank.keep_last, .emit_before = true,
-                                   .ttl_us = h->p->ttl_us, .ttl_event_time = h->p->ttl_us > 0 && in->rowtime >= 0};
+                                   .ttl_us = h->p->ttl_us, .ttl_event_time = h->p->ttl_us > 0 && ph_info(h, in)->watermarked};
     } else {
         t = ph_new(h, WR_P_TIME_SORT, n->schema, n->at);
         t->time_sort = (wr_time_sort_opts){(uint32_t)n->rank.time_col, n->rank.n_order, n->rank.order};

@@ -7,7 +7,7 @@ typedef struct pinfo { /* beside each pnode, by index */
     pdist_kind dist;
     uint32_t   n_dist;
     uint32_t  *dist_cols;
-    bool       updating, has_key, bounded, rate_declared, needs_before;
+    bool       updating, has_key, bounded, rate_declared, needs_before, watermarked; /* watermarked: every source below has a watermark */
     double     rate, row_bytes;
     const lnode *from;    /* NULL for sources, sinks, normalize */
     wr_str     cons;      /* structural text: equal text, equal node */

@@ -133,6 +133,15 @@ lnode *pl_bind_tvf(pl *p, const wr_ast_ref *ref, pcte *ctes) {
     }
     tvf_args a = {0};
     if (!sort_args(p, c, s, ref->call->at, &a)) return NULL;
+    if (a.table->kind == WR_AST_SUBQUERY) { /* TUMBLE((SELECT ...), ...) */
+        wr_ast_ref  *sub = wr_new(p->arena, wr_ast_ref);
+        wr_ast_expr *arg = wr_new(p->arena, wr_ast_expr);
+        *sub = (wr_ast_ref){.kind = WR_AST_REF_QUERY, .at = a.table->at};
+        sub->derived.query = a.table->query;
+        *arg = (wr_ast_expr){.kind = WR_AST_TABLE_ARG, .at = a.table->at};
+        arg->table_arg.ref = sub;
+        a.table = arg;
+    }
     if (a.table->kind != WR_AST_TABLE_ARG || a.time->kind != WR_AST_DESCRIPTOR)
         return pl_error(p, "42883", ref->call->at, "%s: the first argument is TABLE t or a subquery, the second DESCRIPTOR(time column)", s->name);
     scope  sc = {0};
