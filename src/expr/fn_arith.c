@@ -289,7 +289,28 @@ static wr_status dec_checked(wr_call *c, dec_op op, bool divides) {
 static wr_status dec_add(wr_call *c) { return dec_checked(c, wr_decimal_add, false); }
 static wr_status dec_sub(wr_call *c) { return dec_checked(c, wr_decimal_sub, false); }
 static wr_status dec_mul(wr_call *c) { return dec_checked(c, wr_decimal_mul, false); }
-static wr_status dec_div(wr_call *c) { return dec_checked(c, wr_decimal_div, true); }
+/* Quotients whose scaled dividend surely fits 128 bits: |a| < 10^pa, times 10^shift with pa + shift <= 38. */
+static wr_status dec_div_short(wr_call *c) {
+    wr_type t = c->out->type;
+    wr_i128 factor = wr_pow10(t.scale - arg_type(c, 0).scale + arg_type(c, 1).scale), limit = wr_pow10(t.prec);
+    for ROWS(c, r) {
+        wr_i128 a = ARG(c, 0, wr_i128, r), b = ARG(c, 1, wr_i128, r), q;
+        if (WR_UNLIKELY(b == 0)) return call_fail(c, r, "22012", "division by zero");
+        bool    minus = (a < 0) != (b < 0);
+        wr_u128 x = (wr_u128)(a < 0 ? -a : a) * (wr_u128)factor, y = (wr_u128)(b < 0 ? -b : b), rest;
+        if (!(x >> 64) && !(y >> 64)) q = (uint64_t)x / (uint64_t)y, rest = (uint64_t)x % (uint64_t)y;
+        else q = (wr_i128)(x / y), rest = x - (wr_u128)q * y;
+        q += rest >= y - rest; /* half away from zero */
+        if (WR_UNLIKELY(q >= limit)) q = 0, call_null(c, r);
+        OUT(c, wr_i128)[r] = minus ? -q : q;
+    }
+    return WR_OK;
+}
+static wr_status dec_div(wr_call *c) {
+    int shift = c->out->type.scale - arg_type(c, 0).scale + arg_type(c, 1).scale;
+    if (shift >= 0 && arg_type(c, 0).prec + shift <= 38) return dec_div_short(c);
+    return dec_checked(c, wr_decimal_div, true);
+}
 static wr_status dec_mod(wr_call *c) { return dec_checked(c, wr_decimal_mod, true); }
 
 /* ---- kernels by storage ---- */

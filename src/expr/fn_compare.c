@@ -200,6 +200,22 @@ bool res_between(wr_resolve *r) {
     return r->rewrite = e, e != NULL;
 }
 
+/* (s1, e1) OVERLAPS (s2, e2), ends in any order or as intervals: greatest end >= least start, both ways. */
+bool res_overlaps(wr_resolve *r) {
+    if (r->n != 4) return false;
+    wr_expr *low[2], *high[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        wr_expr *s = r->args[2 * i], *e = r->args[2 * i + 1];
+        if (e->type.id == WR_T_INTERVAL_DS || e->type.id == WR_T_INTERVAL_YM) e = expr_call(r->ctx, "+", r->at, 2, s, e);
+        low[i] = e ? expr_call(r->ctx, "LEAST", r->at, 2, s, e) : NULL;
+        high[i] = low[i] ? expr_call(r->ctx, "GREATEST", r->at, 2, s, e) : NULL;
+        if (!high[i]) return r->reported = true, false;
+    }
+    wr_expr *a = expr_call(r->ctx, ">=", r->at, 2, high[1], low[0]), *b = a ? expr_call(r->ctx, ">=", r->at, 2, high[0], low[1]) : NULL;
+    r->rewrite = b ? expr_call(r->ctx, "AND", r->at, 2, a, b) : NULL;
+    return r->reported = true, r->rewrite != NULL;
+}
+
 /* ---- IN ---- */
 typedef struct wr_in_set { /* open addressing over the constants; rows of the list by index + 1 */
     uint32_t  mask, n;
@@ -254,7 +270,29 @@ WR_INLINE bool in_equal(const wr_call *c, uint32_t row, uint32_t k) {
     return wr_vec_equal(x, row, y, 0);
 }
 
+/* Up to eight whole numbers: each compared with all rows, without a branch. */
+enum { IN_DENSE_MAX = 8 };
+static bool in_dense(wr_call *c) {
+    wr_storage s = wr_type_storage(arg_type(c, 0));
+    uint8_t   *out = c->out->data;
+    if (c->n_args - 1 > IN_DENSE_MAX || (s != WR_S_I32 && s != WR_S_I64) || c->arg[0].mask == 0 || c->arg[0].vec->valid) return false;
+    for (uint32_t k = 1; k < c->n_args; k++)
+        if (wr_vec_is_null(c->arg[k].vec, 0)) return false;
+    memset(out, 0, c->n);
+    for (uint32_t k = 1; k < c->n_args; k++) {
+        if (s == WR_S_I64) {
+            const int64_t *restrict x = c->arg[0].vec->data, y = *(const int64_t *)c->arg[k].vec->data;
+            for (uint32_t i = 0; i < c->n; i++) out[i] |= x[i] == y;
+        } else {
+            const int32_t *restrict x = c->arg[0].vec->data, y = *(const int32_t *)c->arg[k].vec->data;
+            for (uint32_t i = 0; i < c->n; i++) out[i] |= x[i] == y;
+        }
+    }
+    return true;
+}
+
 static wr_status in_consts(wr_call *c) {
+    if (in_dense(c)) return WR_OK;
     if (!*c->state) *c->state = in_set_make(c), *c->state_free = in_set_free;
     const wr_in_set *set = *c->state;
     for ROWS(c, r) {

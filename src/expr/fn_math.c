@@ -107,8 +107,8 @@ bool res_sign(wr_resolve *r) { return r->n == 1 && number_arg(r, 0) && res_set(r
 static wr_i128 round_unit(wr_i128 v, wr_i128 unit, bool cut) { /* to a multiple of unit */
     wr_i128 rest = v % unit;
     v -= rest;
-    if (!cut && rest * 2 >= unit) v += unit;
-    if (!cut && rest * 2 <= -unit) v -= unit;
+    if (!cut && rest > 0 && rest >= unit - rest) v += unit;
+    if (!cut && rest < 0 && -rest >= unit + rest) v -= unit;
     return v;
 }
 static double round_double(double x, int64_t n, bool cut) {

@@ -11,7 +11,7 @@
 /* ---- values ---- */
 int64_t wr_time_us(wr_type t, const void *data, uint32_t row, const wr_tz *tz, bool local, int32_t *sub_nanos) {
     if (sub_nanos) *sub_nanos = 0;
-    if (t.id == WR_T_DATE) return ((const int32_t *)data)[row] * WR_US_PER_DAY;
+    if (t.id == WR_T_DATE) return (int64_t)((uint64_t)(int64_t)((const int32_t *)data)[row] * (uint64_t)WR_US_PER_DAY);
     if (t.id == WR_T_TIME) return ((const int32_t *)data)[row] * INT64_C(1000);
     int64_t v = ((const int64_t *)data)[row];
     if (t.prec > 6) {
@@ -513,7 +513,70 @@ bool res_to_timestamp_ltz(wr_resolve *r) {
     return res_set(r, t, ltz_of_number, 0);
 }
 
+/* The usual patterns (yyyy MM dd HH mm ss and up to six S, with signs between) become a list of fields of fixed width: the
+ * date part is made once a day, so that a row costs a copy and a few digits. Anything else goes to wr_format_pattern. */
+enum { FORMAT_FIELDS_MAX = 24 };
+typedef struct wr_fast_format { uint32_t n, len; struct { char kind; uint8_t width, at; } field[FORMAT_FIELDS_MAX]; char text[FORMAT_FIELDS_MAX * 4]; } wr_fast_format;
+static bool fast_format(wr_str p, wr_fast_format *f) {
+    f->n = f->len = 0;
+    for (size_t i = 0; i < p.len;) {
+        char   ch = p.ptr[i];
+        size_t w = 1;
+        while (i + w < p.len && p.ptr[i + w] == ch) w++;
+        bool letter = ch_alpha((unsigned char)ch);
+        if (f->n == FORMAT_FIELDS_MAX || ch == '\'' || ch == '[' || ch == ']' || ch == '{' || ch == '}' || ch == '#' || (unsigned char)ch >= 0x80) return false;
+        if (letter && !(ch == 'y' ? w == 4 : ch == 'S' ? w <= 6 : strchr("MdHms", ch) && w == 2)) return false;
+        if (f->len + w > sizeof f->text) return false;
+        f->field[f->n].kind = letter ? ch : 0, f->field[f->n].width = (uint8_t)w, f->field[f->n++].at = (uint8_t)f->len;
+        memset(f->text + f->len, ch, w);
+        f->len += (uint32_t)w;
+        i += w;
+    }
+    return true;
+}
+static void put_digits(char *at, uint32_t v, uint32_t width) {
+    for (; width > 0; v /= 10) at[--width] = (char)('0' + v % 10);
+}
+static void format_fields(wr_fast_format *f, bool date, const wr_civil *v) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        char    *at = f->text + f->field[i].at;
+        uint32_t w = f->field[i].width, us = (uint32_t)v->nano / 1000;
+        switch (f->field[i].kind) {
+        case 'y': if (date) put_digits(at, (uint32_t)v->year, w); break;
+        case 'M': if (date) put_digits(at, (uint32_t)v->month, w); break;
+        case 'd': if (date) put_digits(at, (uint32_t)v->day, w); break;
+        case 'H': put_digits(at, (uint32_t)v->hour, w); break;
+        case 'm': put_digits(at, (uint32_t)v->minute, w); break;
+        case 's': put_digits(at, (uint32_t)v->second, w); break;
+        case 'S':
+            for (uint32_t k = w; k < 6; k++) us /= 10;
+            put_digits(at, us, w);
+            break;
+        default: break;
+        }
+    }
+}
+static bool date_format_fast(wr_call *c) {
+    wr_fast_format f;
+    int64_t        day = INT64_MIN;
+    if (!arg_const(c, 1) || c->n_rows == 0 || !fast_format(arg_str(c, 1, 0), &f)) return false;
+    for ROWS(c, r) {
+        int64_t us = local_us(c, 0, r, NULL);
+        if (!in_range(us)) {
+            call_null(c, r);
+            continue;
+        }
+        int64_t  d = wr_floor_div(us, WR_US_PER_DAY), rest = us - d * WR_US_PER_DAY, second = rest / WR_US_PER_SECOND;
+        wr_civil v = {.hour = (int32_t)(second / 3600), .minute = (int32_t)(second / 60 % 60), .second = (int32_t)(second % 60), .nano = (int32_t)(rest % WR_US_PER_SECOND) * 1000};
+        if (d != day) wr_civil_from_days((int32_t)d, &v.year, &v.month, &v.day);
+        format_fields(&f, d != day, &v);
+        day = d;
+        call_put(c, r, f.text, f.len);
+    }
+    return true;
+}
 static wr_status date_format(wr_call *c) {
+    if (date_format_fast(c)) return WR_OK;
     wr_sbuf buf = {0};
     for ROWS(c, r) {
         int32_t nanos;

@@ -132,9 +132,10 @@ static void mark(wr_prog *p, uint32_t at, bool in_mem) {
     if (s->escapes && (s->in_mem || !in_mem)) return;
     s->escapes = true;
     s->in_mem |= in_mem;
+    if (s->expr->kind == WR_E_COL) p->keeps_input = true;
+    if (s->impl && s->impl->flags & FN_SAME) mark(p, s->args[0], in_mem); /* the same register under another type */
     if (!has_pointers(s->expr->type)) return;
     if (s->expr->kind == WR_E_CONST) p->keeps_consts = true;
-    if (s->expr->kind == WR_E_COL) p->keeps_input = true;
     for (uint32_t i = 0; i < s->n_args; i++) {
         bool nested = is_nested(s->expr->type) || is_nested(s->expr->args[i]->type);
         if (nested || has_pointers(s->expr->args[i]->type)) mark(p, s->args[i], nested);

@@ -145,6 +145,13 @@ static bool ts_plus(const cell *c, wr_sbuf *o) {
     return true;
 }
 
+static bool ref_format(const cell *c, wr_sbuf *o) {
+    if (c[TS].null) return false;
+    wr_civil v = wr_civil_from_us(c[TS].i);
+    wr_sbuf_printf(o, "%04d%02d%02d%02d%02d", v.year, v.month, v.day, v.hour, v.minute);
+    return true;
+}
+
 static const struct { const char *expr; reference ref; } props[] = {
     {"a + b", add_a_b}, {"a - b", sub_a_b}, {"a * b", mul_a_b}, {"l + m", add_l_m}, {"l - m", sub_l_m}, {"l * m", mul_l_m}, {"ti + ti", add_ti}, {"si * si", mul_si}, {"a + l", add_a_l},
     {"l % 123", mod_l_123}, {"l % -7", mod_l_m7}, {"l / 1000", div_l_1000}, {"l / -3", div_l_m3}, {"a / 10", div_a_10}, {"-l", neg_l}, {"l = m", eq_l_m}, {"a <> b", ne_a_b}, {"a < b", lt_a_b},
@@ -153,7 +160,7 @@ static const struct { const char *expr; reference ref; } props[] = {
     {"e + g", add_e_g}, {"e - e", sub_e_e}, {"e * e", mul_e_e}, {"l * 0.908", mul_908}, {"0.908 * l", mul_908}, {"d + 1e0", d_plus_1}, {"h + h", NULL}, {"h * h", NULL}, {"h - g", NULL}, {"e / 3", NULL}, {"g % 7", NULL},
     {"CASE WHEN a > 0 THEN 1 WHEN a < 0 THEN -1 ELSE 0 END", case_a}, {"COALESCE(a, b, 7)", coalesce_ab}, {"a IS NULL", a_is_null}, {"a IS DISTINCT FROM b", distinct_ab}, {"l IN (-2, 0, 3)", in_list},
     {"ts + INTERVAL '1' HOUR", ts_plus}, {"ts + INTERVAL '1' MONTH", NULL}, {"dt - INTERVAL '2' DAY", NULL}, {"EXTRACT(HOUR FROM ts)", NULL}, {"WEEK(dt)", NULL}, {"FLOOR(ts TO DAY)", NULL}, {"CEIL(dt TO MONTH)", NULL},
-    {"TIMESTAMPDIFF(MONTH, ts, dt)", NULL}, {"DATE_FORMAT(ts, 'yyyy-MM-dd')", NULL}, {"CAST(ts AS DATE)", NULL}, {"CAST(dt AS TIMESTAMP(3))", NULL},
+    {"TIMESTAMPDIFF(MONTH, ts, dt)", NULL}, {"DATE_FORMAT(ts, 'yyyy-MM-dd')", NULL}, {"DATE_FORMAT(ts, 'dd.MM.yyyy HH:mm:ss.SSS')", NULL}, {"DATE_FORMAT(ts, 'yyyyMMddHHmm')", ref_format}, {"a IN (1, 2)", NULL}, {"b IN (-1, 0, 2147483647)", NULL}, {"e / 7", NULL}, {"e / e", NULL}, {"CAST(ts AS DATE)", NULL}, {"CAST(dt AS TIMESTAMP(3))", NULL},
     {"s = t", NULL}, {"s < t", NULL}, {"s <> 'abc'", NULL}, {"s = 'a text that is longer than twelve bytes'", NULL}, {"s >= 'a'", NULL}, {"s || t", NULL}, {"UPPER(s)", NULL}, {"CHAR_LENGTH(s)", NULL}, {"SUBSTRING(s, 2, 20)", NULL}, {"SUBSTRING(s, a, 4)", NULL},
     {"s LIKE '%a%'", NULL}, {"s LIKE t", NULL}, {"REPLACE(s, 'a', 'bb')", NULL}, {"SPLIT_INDEX(s, ',', 1)", NULL}, {"TRIM(s)", NULL}, {"LPAD(s, 15, 'xy')", NULL}, {"CONCAT_WS('-', s, t)", NULL}, {"MD5(s)", NULL}, {"REGEXP_EXTRACT(s, '[a-z]+', 0)", NULL},
     {"s IN ('abc', 'a_c', NULL)", NULL}, {"COALESCE(s, t, 'none of them')", NULL}, {"CASE WHEN p THEN s ELSE UPPER(t) END", NULL}, {"NULLIF(s, t)", NULL}, {"GREATEST(s, t)", NULL}, {"LEAST(a, b, 3)", NULL},
@@ -294,7 +301,7 @@ static void test_filter(void **state) {
 /* ---- results outlive the program, the input and other batches ---- */
 static void test_memory_of_results(void **state) {
     (void)state;
-    static const char *const texts[] = {"s", "SUBSTRING(s, 2)", "CASE WHEN p THEN s ELSE 'a constant of more than twelve bytes' END", "COALESCE(UPPER(s), t)", "s || t", "ARRAY[s, t]", "SPLIT(s, ' ')", "SPLIT(s, ' ')[1]", "ROW(a, UPPER(s))", "'another constant, quite long'", "CAST(s AS VARCHAR(20))"};
+    static const char *const texts[] = {"s", "SUBSTRING(s, 2)", "CASE WHEN p THEN s ELSE 'a constant of more than twelve bytes' END", "COALESCE(UPPER(s), t)", "s || t", "ARRAY[s, t]", "SPLIT(s, ' ')", "SPLIT(s, ' ')[1]", "ROW(a, UPPER(s))", "'another constant, quite long'", "CAST(s AS VARCHAR(20))", "CAST(UPPER(s) AS VARCHAR(20))", "CAST(ts + INTERVAL '1' DAY AS TIMESTAMP(6))", "ROW(a, b + 1)"};
     enum { N = WR_COUNT_OF(texts) };
     wr_rng rng;
     wr_rng_seed(&rng, 99);
