@@ -239,6 +239,16 @@ static bool hint_reserved(wr_driver *d, const wr_sql_states *states, uint32_t i)
     return true;
 }
 
+/* A string over several lines just before: likelier a ' that was forgotten. */
+static const wr_token *long_string(const wr_driver *d, uint32_t i) {
+    for (uint32_t back = 0; back < 3 && back <= i; back++) {
+        const wr_token *t = &d->tokens.at[i - back];
+        wr_str          s = wr_token_text(&d->ctx, t);
+        if (t->code == TK_STRING && memchr(s.ptr, '\n', s.len)) return t;
+    }
+    return NULL;
+}
+
 static bool comma_missing(wr_driver *d, const wr_sql_states *states, uint32_t i) {
     wr_sql_states *copy = wr_malloc(sizeof *copy);
     memcpy(copy, states, offsetof(wr_sql_states, state) + states->n * sizeof copy->state[0]);
@@ -260,6 +270,8 @@ static void add_hint(wr_driver *d, const wr_sql_states *states, uint32_t i) {
         wr_diags_hint(d->ctx.diags, "did you mean %s?", name);
     } else if (before && t->line > before->line && starts_statement(t->code) && wr_sql_states_accept(states, 0)) {
         wr_diags_hint(d->ctx.diags, "a statement ends with ';': is one missing before %.*s?", WR_FMT(text));
+    } else if (long_string(d, i)) {
+        wr_diags_hint(d->ctx.diags, "the string that starts on line %u goes on over the line's end: is its closing ' missing?", long_string(d, i)->line);
     } else if (before && before->code == TK_COMMA && (t->code == TK_FROM || t->code == TK_RP || t->code == TK_WHERE)) {
         wr_diags_hint(d->ctx.diags, "there is a comma too many before it");
     } else if (t->code == TK_QUESTION) {

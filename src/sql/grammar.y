@@ -13,6 +13,9 @@
 %start_symbol input
 
 %include {
+#ifndef WR_DEBUG
+#define NDEBUG 1 /* lemon's own assertions and trace */
+#endif
 #include "parse.h"
 #define YYNOERRORRECOVERY 1
 #define AT(t) wr_token_span(ctx, (t))

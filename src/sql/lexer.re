@@ -88,7 +88,8 @@ static const char *double_quoted(wr_lexer *lex, const char *from) {
 static void open_string(wr_lexer *lex, const char *from) {
     const char *nl = memchr(from, '\n', (size_t)(lex->end - from));
     ERROR(from, nl ? nl : lex->end, "string is not closed: no ' up to the end of the text");
-    HINT("a ' inside a string is written twice: 'it''s'");
+    if (lex->long_string) HINT("the string that starts on line %u goes on over the line's end: is its closing ' missing?", lex->long_string);
+    else HINT("a ' inside a string is written twice: 'it''s'");
 }
 
 static bool hex_ok(const char *from, const char *to) {
@@ -194,7 +195,9 @@ again:
     "`" ([^`\r\n] | "``")+ "`" { fill(lex, out, TK_ID, from, YYCURSOR); out->quoted = true; lex->at = YYCURSOR; return true; }
     "``"                   { ERROR(from, YYCURSOR, "empty name"); goto again; }
     "`" ([^`\r\n] | "``")* { ERROR(from, YYCURSOR, "name is not closed: no ` up to the end of the line"); goto again; }
-    "'" ([^'] | "''")* "'" { TOKEN(TK_STRING); }
+    "'" ([^'] | "''")* "'" { fill(lex, out, TK_STRING, from, YYCURSOR);
+                             if (memchr(from, '\n', (size_t)(YYCURSOR - from))) lex->long_string = out->line;
+                             lex->at = YYCURSOR; return true; }
     "'" ([^'] | "''")*     { open_string(lex, from); YYCURSOR = lex->end; goto again; }
     'n' "'" ([^'] | "''")* "'" { TOKEN(TK_STRING); }
     'x' "'" [^']* "'"      { if (binary_ok(lex, from, YYCURSOR)) TOKEN(TK_BINARY); goto again; }

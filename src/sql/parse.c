@@ -25,6 +25,8 @@ static bool fits_next(int code, int next, int after_next) {
     case TK_GROUPING: return next == TK_SETS;
     case TK_WATERMARK: return next == TK_FOR || next == TK_COMMA || next == TK_RP || next == 0 || after_next == TK_AS;
     case TK_PRIMARY: return next == TK_KEY;
+    case TK_IGNORE:
+    case TK_RESPECT: return next == TK_NULLS;
     case TK_KEY: return next != TK_VALUE;
     default: return true;
     }
@@ -255,6 +257,16 @@ static bool collect(wr_driver *d, bool *lexed) {
     return true;
 }
 
+/* Place and text of the statement behind EXPLAIN. */
+static void name_explained(wr_driver *d, wr_ast_stmt *stmt, uint32_t from) {
+    uint32_t i = from + 1;
+    if (next_code(d, i) == TK_PLAN) i += 2;
+    while (explain_detail(next_code(d, i)) || next_code(d, i) == TK_COMMA) i++;
+    const wr_token *first = &d->tokens.at[i];
+    stmt->explain.stmt->at = wr_token_span(&d->ctx, first);
+    stmt->explain.stmt->text = (wr_str){d->ctx.text + first->begin, d->tokens.at[d->tokens.n - 1].end - first->begin};
+}
+
 static void add_statement(wr_driver *d, open_set *set, wr_script *script, uint32_t from) {
     wr_parse    *ctx = &d->ctx;
     bool         ok = !refused(d, from) && run(d, from);
@@ -263,7 +275,7 @@ static void add_statement(wr_driver *d, open_set *set, wr_script *script, uint32
         const wr_token *first = &d->tokens.at[from];
         stmt->at = wr_token_span(ctx, first);
         stmt->text = (wr_str){ctx->text + first->begin, d->tokens.at[d->tokens.n - 1].end - first->begin};
-        if (stmt->kind == WR_STMT_EXPLAIN) stmt->explain.stmt->text = stmt->text;
+        if (stmt->kind == WR_STMT_EXPLAIN) name_explained(d, stmt, from);
     }
     if (ok && set->whole && stmt->kind != WR_STMT_INSERT) {
         wr_diags_add(ctx->diags, WR_SEV_ERROR, "42601", stmt->at, "only INSERT statements can stand in a STATEMENT SET");

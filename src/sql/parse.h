@@ -34,6 +34,8 @@ typedef enum wr_kw_mode {
 
 typedef struct wr_keyword { const char *text; uint16_t code; uint8_t mode; } wr_keyword;
 const wr_keyword *wr_sql_keyword(wr_str word);          /* case-blind; NULL if none */
+const wr_keyword *wr_sql_keyword_at(size_t i);          /* in order; NULL behind the last */
+const char       *wr_sql_flink_word_at(size_t i);
 const char       *wr_sql_token_name(int code);          /* "SELECT", "(", NULL if it is not to be shown */
 bool              wr_sql_needs_quotes(wr_str word);     /* as a column, table or alias name */
 
@@ -43,6 +45,7 @@ typedef struct wr_lexer {
     const char *counted;         /* line and col are those of this byte */
     uint32_t    file, line, col;
     bool        in_hint;
+    uint32_t    long_string;     /* line on which the last string over several lines began; 0 = none */
     wr_diags   *diags;
     uint32_t    n_errors;
 } wr_lexer;

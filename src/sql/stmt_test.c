@@ -274,6 +274,10 @@ static void test_scripts(void **state) {
     assert_int_equal(f.script->stmts.at[0]->inserts.at[1]->at.line, 3);
     assert_true(wr_str_starts(f.script->stmts.at[0]->text, WR_STR("BEGIN STATEMENT SET;")));
     done(&f);
+    f = parse("EXPLAIN CHANGELOG_MODE, PLAN_ADVICE CREATE TABLE t AS SELECT 1;", WR_OK);
+    assert_true(wr_str_eq(f.script->stmts.at[0]->explain.stmt->text, WR_STR("CREATE TABLE t AS SELECT 1")));
+    assert_int_equal(f.script->stmts.at[0]->explain.stmt->at.col, 37);
+    done(&f);
     f = parse("EXPLAIN CHANGELOG_MODE STATEMENT SET BEGIN INSERT INTO a SELECT 1; END", WR_OK);
     assert_int_equal(f.script->stmts.at[0]->kind, WR_STMT_EXPLAIN);
     assert_int_equal(f.script->stmts.at[0]->explain.details, WR_EXPLAIN_CHANGELOG);
