@@ -275,13 +275,13 @@ static void decode(wr_decoder *base, wr_mem *mem, const uint8_t *data, size_t le
         bool ok = true, blank = text == from || (d->style.comments && *from == '#');
         open_batch(d, mem);
         if (blank) {
-            out->n_blank++, out->n_records++;
+            out->n_blank++; /* a line, not a record */
         } else if (text - from > d->opts.max_record_bytes) {
             ok = fault(d, WR_BAD_TOO_LONG, "a record of %td bytes, more than max-record-bytes = %lld", text - from, (long long)d->opts.max_record_bytes);
             text = from + WR_MIN(text - from, 200);
         } else if (header) {
             ok = check_header(d, (const char *)from, (const char *)text);
-            if (ok) out->n_blank++, out->n_records++;
+            if (ok) out->n_blank++;
         } else if ((ok = read_record(d, (const char *)from, (const char *)text))) {
             d->n_rows++, out->n_rows++, out->n_records++;
             if (d->n_rows == d->capacity) close_batch(d);

@@ -41,7 +41,8 @@ typedef struct wr_bad_record {
 typedef struct wr_decoded {     /* reused from chunk to chunk; batches are handed over and the array emptied by the caller */
     WR_ARR(wr_batch *) batches; /* each 1..batch_rows rows, in record order, kinds set for changelog formats */
     WR_ARR(wr_bad_record) bad;
-    uint64_t n_records;         /* rows + bad + blank + tombstones + redelivered (changelog formats: records, not rows) */
+    uint64_t n_records;         /* rows + bad + tombstones + redelivered + records without a value (changelog formats: records, not rows); blank lines
+                                 * between records are counted in n_blank only */
     uint64_t n_lines, n_rows, n_blank, n_tombstones, n_redelivered;
 } wr_decoded;
 

@@ -289,8 +289,8 @@ static void read_lines(json_decoder *d, const uint8_t *from, const uint8_t *to, 
     for (const uint8_t *p = from; p < to;) {
         const uint8_t *nl = memchr(p, '\n', (size_t)(to - p)), *end = nl ? nl : to;
         r.end = (uint32_t)(end - from);
-        if (*ix >= r.end) { /* nothing but blanks */
-            d->out->n_blank++, d->out->n_records++;
+        if (*ix >= r.end) { /* nothing but blanks: a line, not a record */
+            d->out->n_blank++;
         } else if (WR_UNLIKELY(end - p > d->opts.max_record_bytes)) {
             char message[120];
             snprintf(message, sizeof message, "a record of %td bytes, more than max-record-bytes = %lld", end - p, (long long)d->opts.max_record_bytes);

@@ -507,7 +507,9 @@ const uint32_t *json_row_read(json_reader *r, json_object *o, const uint32_t *ix
         if (WR_UNLIKELY(ix[1] >= r->end || data[ix[1]] != ':')) return fault_syntax(r, ix[1], "':' after the key", NULL);
         ix += 2;
         if (col < 0) {
-            ix = json_skip(r, ix, NULL);
+            uint32_t next = ix[1];
+            bool     string = *ix < r->end && data[*ix] == '"' && next <= r->end && next - *ix > 1 && data[next - 1] == '"'; /* the usual case */
+            ix = string ? ix + 1 : json_skip(r, ix, NULL);
         } else {
             bool null = false;
             ix = json_value_read(r, &o->plans[col], ix, &cols[col], row, &null);

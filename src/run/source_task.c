@@ -45,8 +45,7 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     WR_TRY(c->source_new(&info, ctx, &s->src, err));
     wr_str policy = wr_option_string(&info.options, wr_source_specs, "on-error");
     s->on_error = wr_str_eq(policy, WR_STR("skip")) ? ON_ERROR_SKIP : wr_str_eq(policy, WR_STR("dead-letter")) ? ON_ERROR_DEAD_LETTER : ON_ERROR_FAIL;
-    const wr_option *ignore = wr_options_find(&info.options, wr_str_eq(s->p->source.table->format, WR_STR("csv")) ? "csv.ignore-parse-errors" : "json.ignore-parse-errors");
-    if (!wr_options_find(&info.options, "on-error") && ignore && wr_str_ieq(ignore->value, WR_STR("true"))) s->on_error = ON_ERROR_SKIP;
+    if (!wr_options_find(&info.options, "on-error") && wr_options_skip_bad(&info.options)) s->on_error = ON_ERROR_SKIP;
     return s->on_error == ON_ERROR_DEAD_LETTER ? open_dead_letters(job, s, &info, err) : WR_OK;
 }
 
@@ -423,7 +422,8 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
         return WR_OK;
     }
     const wr_decoded *d = &t->decoded;
-    ledger->in[0] += d->n_rows + d->bad.n + d->n_blank + d->n_tombstones + d->n_redelivered;
+    ledger->in[0] += d->n_records;
+    if (d->n_records == d->n_rows + d->bad.n + d->n_tombstones + d->n_redelivered) ledger->in[1] += d->n_blank; /* lines, not records */
     ledger->dropped[WR_REASON_BLANK] += d->n_blank;
     ledger->dropped[WR_REASON_TOMBSTONE] += d->n_tombstones;
     ledger->dropped[WR_REASON_REDELIVERED] += d->n_redelivered;

@@ -140,7 +140,7 @@ bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
         const wr_ledger      *l = &s->ledger;
         balance               b = balance_of(s);
         wr_sbuf_printf(out, "%-40.40s in %" PRIu64, s->node->title, l->in[0]);
-        if (is_join(s->node->kind)) wr_sbuf_printf(out, " + %" PRIu64, l->in[1]);
+        if (is_join(s->node->kind) || l->in[1]) wr_sbuf_printf(out, " + %" PRIu64 "%s", l->in[1], is_join(s->node->kind) ? "" : " blank lines");
         wr_sbuf_printf(out, "  out %" PRIu64, l->out);
         if (absorbs(s->node->kind)) wr_sbuf_printf(out, "  %s %" PRIu64, absorbs(s->node->kind), b.in - WR_MIN(b.in, dropped_sum(l)));
         if (is_join(s->node->kind)) wr_sbuf_printf(out, "  matched %" PRIu64 " + %" PRIu64, l->matched[0], l->matched[1]);
