@@ -11,7 +11,11 @@
 enum { VERSION = 1, MALLOC_EXTRA = 16 };
 static const char tag[] = "session_agg";
 
-typedef struct session { int64_t start, end; void *block; } session; /* end = last row + gap */
+typedef struct session {
+    int64_t  start, end; /* end = last row + gap */
+    void    *block;
+    uint64_t shut;       /* over for some row's own watermark, though not fired yet: takes no more rows */
+} session;
 typedef struct session_agg {
     wr_op              op;
     wr_window_agg_opts opts;
@@ -31,10 +35,12 @@ typedef struct session_agg {
     void              *blocks[WR_BATCH_MAX];
 } session_agg;
 
-static int by_start(const void *self, const void *a, const void *b) {
-    int64_t x = ((const session *)a)->start, y = ((const session *)b)->start;
+static int by_start(const void *self, const void *a, const void *b) { /* those that are shut come last; the others are disjoint */
+    const session *x = a, *y = b;
     (void)self;
-    return (x > y) - (x < y);
+    if (x->shut != y->shut) return x->shut ? 1 : -1;
+    if (x->shut && x->end != y->end) return x->end < y->end ? -1 : 1; /* those may overlap */
+    return (x->start > y->start) - (x->start < y->start);
 }
 static void *block_new(session_agg *a) {
     a->bytes += a->aggs->bytes + MALLOC_EXTRA;
@@ -56,6 +62,12 @@ static wr_pos list_remove(session_agg *a, wr_sorted *list, wr_pos pos) {
     a->bytes += list->bytes;
     return pos;
 }
+static void list_insert(session_agg *a, wr_sorted *list, const session *s) {
+    bool equal;
+    a->bytes -= list->bytes;
+    wr_sorted_insert(list, wr_sorted_seek(list, s, by_start, NULL, &equal), s);
+    a->bytes += list->bytes;
+}
 static void value_free(void *self, void *value) {
     session_agg *a = self;
     wr_sorted   *list = *(wr_sorted **)value;
@@ -72,6 +84,7 @@ static void value_save(void *self, const void *value, wr_sbuf *out) {
         const session *s = wr_sorted_at(list, p);
         wr_put_i64(out, s->start);
         wr_put_i64(out, s->end);
+        wr_put_u8(out, (uint8_t)s->shut);
         wr_aggs_save(a->aggs, s->block, out);
     }
 }
@@ -81,11 +94,10 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     for (uint64_t n = wr_get_u64(in); n && !in->bad; n--) {
         session s = {.start = wr_get_i64(in)};
         s.end = wr_get_i64(in);
+        s.shut = wr_get_u8(in);
         s.block = block_new(a);
-        bool    equal, ok = wr_aggs_load(a->aggs, s.block, in);
-        a->bytes -= list->bytes;
-        wr_sorted_insert(list, wr_sorted_seek(list, &s, by_start, NULL, &equal), &s);
-        a->bytes += list->bytes;
+        bool ok = wr_aggs_load(a->aggs, s.block, in);
+        list_insert(a, list, &s);
         if (!ok) return false;
     }
     return !in->bad;
@@ -101,28 +113,32 @@ static void charge(session_agg *a) {
 static bool is_over(const session_agg *a, const session *s, int64_t row_wm_us) {
     return row_wm_us != WR_TIME_MIN && wr_win_closed(row_wm_us, wr_win_instant(&a->win, s->end));
 }
-/* First session that [t, t + gap] touches: the one before t if it reaches t, else the next if it starts by t + gap. A session that is over
- * for the row's own watermark is not touched, whether this operator has fired it yet or not. */
-static wr_pos first_touched(const session_agg *a, const wr_sorted *list, int64_t t, int64_t gap, int64_t row_wm_us) {
-    session key = {.start = t};
-    bool    equal;
-    wr_pos  pos = wr_sorted_seek(list, &key, by_start, NULL, &equal), prev = pos;
-    if (list->count && wr_sorted_prev(list, &prev)) {
-        const session *s = wr_sorted_at(list, prev);
-        if (s->end >= t && !is_over(a, s, row_wm_us)) return prev;
+/* First open session that [t, t + gap] touches: the one before t if it reaches t, else the next if it starts by t + gap. A session that is
+ * over for the row's own watermark is shut, whether this operator has fired it yet or not. */
+static wr_pos first_touched(session_agg *a, wr_sorted *list, int64_t t, int64_t gap, int64_t row_wm_us) {
+    for (;;) {
+        session  key = {.start = t};
+        bool     equal;
+        wr_pos   pos = wr_sorted_seek(list, &key, by_start, NULL, &equal), prev = pos;
+        session *s = list->count && wr_sorted_prev(list, &prev) ? wr_sorted_at(list, prev) : NULL;
+        if (s && s->end >= t) pos = prev;
+        else s = wr_sorted_at(list, pos);
+        if (!s || s->shut || s->start > t + gap) return (wr_pos){UINT32_MAX, 0};
+        if (!is_over(a, s, row_wm_us)) return pos;
+        session shut = *s;
+        shut.shut = 1;
+        list_remove(a, list, pos);
+        list_insert(a, list, &shut);
     }
-    const session *next = wr_sorted_at(list, pos);
-    while (next && is_over(a, next, row_wm_us)) next = wr_sorted_at(list, pos = wr_sorted_next(list, pos));
-    return next && next->start <= t + gap ? pos : (wr_pos){UINT32_MAX, 0};
 }
 /* The session of a row, merged with all it touches; NULL if the row is late. */
 static void *session_for(session_agg *a, wr_sorted *list, uint32_t slot, int64_t t, int64_t row_wm_us) {
     int64_t gap = a->win.w.size_us;
-    session s = {t, t + gap, NULL};
+    session s = {.start = t, .end = t + gap};
     wr_pos  at = first_touched(a, list, t, gap, row_wm_us);
     for (wr_pos p = at; p.chunk != UINT32_MAX; p = wr_sorted_next(list, p)) { /* what it would become */
         const session *other = wr_sorted_at(list, p);
-        if (!other || other->start > t + gap) break;
+        if (!other || other->shut || other->start > t + gap) break;
         s.start = WR_MIN(s.start, other->start);
         s.end = WR_MAX(s.end, other->end);
     }
@@ -130,7 +146,7 @@ static void *session_for(session_agg *a, wr_sorted *list, uint32_t slot, int64_t
     int64_t known_end = WR_TIME_MIN;
     while (at.chunk != UINT32_MAX) { /* take in and remove all of them */
         session *other = wr_sorted_at(list, at);
-        if (!other || other->start > t + gap) break;
+        if (!other || other->shut || other->start > t + gap) break;
         known_end = WR_MAX(known_end, other->end);
         if (!s.block) {
             s.block = other->block;
@@ -141,10 +157,7 @@ static void *session_for(session_agg *a, wr_sorted *list, uint32_t slot, int64_t
         at = list_remove(a, list, at);
     }
     if (!s.block) s.block = block_new(a);
-    bool equal;
-    a->bytes -= list->bytes;
-    wr_sorted_insert(list, wr_sorted_seek(list, &s, by_start, NULL, &equal), &s);
-    a->bytes += list->bytes;
+    list_insert(a, list, &s);
     if (s.end != known_end) wr_timers_add(a->timers, wr_win_instant(&a->win, s.end), slot);
     return s.block;
 }
@@ -180,6 +193,13 @@ static wr_status session_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr
 
 /* ---- windows out ---- */
 
+static void take_due(session_agg *a, wr_sorted *list, wr_pos p, uint32_t slot, int64_t instant) {
+    for (const session *s; (s = wr_sorted_at(list, p)) && wr_win_instant(&a->win, s->end) <= instant;) { /* in order of end */
+        wr_arr_push(&a->due, *s);
+        wr_arr_push(&a->due_slot, slot);
+        p = list_remove(a, list, p);
+    }
+}
 static void collect_due(session_agg *a, int64_t wm_us) { /* sessions of the next instant that is over */
     int64_t  instant = wr_timers_first(a->timers), deadline;
     uint64_t slot;
@@ -187,13 +207,11 @@ static void collect_due(session_agg *a, int64_t wm_us) { /* sessions of the next
     if (!wr_timers_count(a->timers) || !wr_win_closed(wm_us, instant)) return;
     while (wr_timers_pop(a->timers, instant, &deadline, &slot)) {
         wr_sorted *list = *(wr_sorted **)wr_kmap_value(a->map, (uint32_t)slot);
-        for (wr_pos p = wr_sorted_first(); list && wr_sorted_at(list, p);) {
-            session *s = wr_sorted_at(list, p);
-            if (wr_win_instant(&a->win, s->end) > instant) break; /* in order of start and disjoint: so in order of end */
-            wr_arr_push(&a->due, *s);
-            wr_arr_push(&a->due_slot, (uint32_t)slot);
-            p = list_remove(a, list, p);
-        }
+        session first_shut = {.start = INT64_MIN, .end = INT64_MIN, .shut = 1};
+        bool    equal;
+        if (!list) continue;
+        take_due(a, list, wr_sorted_first(), (uint32_t)slot, instant);
+        take_due(a, list, wr_sorted_seek(list, &first_shut, by_start, NULL, &equal), (uint32_t)slot, instant);
     }
 }
 static wr_status emit_due(session_agg *a, wr_out *out, wr_err *err) {
