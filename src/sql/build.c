@@ -386,7 +386,8 @@ wr_ast_expr *wr_mk_field(wr_parse *ctx, wr_ast_expr *arg, const wr_token *name) 
 
 wr_ast_expr *wr_mk_symbol(wr_parse *ctx, const wr_token *token) {
     wr_ast_expr *e = wr_mk_expr(ctx, WR_AST_SYMBOL, wr_token_span(ctx, token));
-    e->symbol = wr_upper(ctx->arena, wr_token_text(ctx, token));
+    wr_ast_unit unit = wr_mk_unit(token);
+    e->symbol = unit && !token->quoted ? wr_str_of(wr_ast_unit_name(unit)) : wr_upper(ctx->arena, wr_token_text(ctx, token));
     return e;
 }
 

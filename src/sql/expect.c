@@ -7,7 +7,6 @@
 #include "driver.h"
 #include "grammar.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { CODES_MAX = 320, SHOWN_MAX = 8 };
 
@@ -215,8 +214,8 @@ static int code_at(const wr_driver *d, uint32_t i) { return i < d->tokens.n ? d-
 
 /* A reserved word that stands where a name would be right, and that somebody may well have meant as a name. */
 static bool meant_as_name(const wr_driver *d, uint32_t i) {
-    static const int WORDS[] = {TK_ORDER, TK_GROUP, TK_TABLE, TK_LIMIT, TK_VALUES, TK_ROW, TK_ALL, TK_LEFT, TK_RIGHT, TK_LIKE, TK_END, TK_DISTINCT, TK_USING, TK_FOR,
-                                TK_CASE, TK_CROSS, TK_CREATE};
+    static const int WORDS[] = {TK_ORDER, TK_GROUP, TK_TABLE, TK_LIMIT, TK_VALUES, TK_ROW, TK_ALL, TK_LEFT, TK_RIGHT, TK_LIKE, TK_END,
+                                TK_DISTINCT, TK_USING, TK_FOR, TK_CASE, TK_CROSS, TK_CREATE};
     int code = code_at(d, i), next = code_at(d, i + 1);
     if (d->tokens.at[i].mode == WR_KW_NOT || next == TK_BY || next == TK_JOIN || next == TK_OUTER) return false;
     if (i && d->tokens.at[i - 1].code == TK_AS) return true;

@@ -17,7 +17,8 @@ static const text_case EXPRS[] = {
     {"INTERVAL '1' DAY", NULL}, {"interval '10' second", "INTERVAL '10' SECOND"}, {"INTERVAL '1-2' YEAR TO MONTH", NULL},
     {"INTERVAL -'1' HOUR", NULL}, {"INTERVAL +'1' HOUR", "INTERVAL '1' HOUR"}, {"INTERVAL '1 02:03:04.5' DAY TO SECOND", NULL},
     {"INTERVAL '400' DAY(3)", NULL}, {"INTERVAL '1.123456' SECOND(2, 6)", NULL}, {"INTERVAL '1 0:0:0.12' DAY(2) TO SECOND(3)", NULL},
-    {"INTERVAL '1' QUARTER", NULL}, {"INTERVAL '2' WEEK", NULL},
+    {"INTERVAL '1' QUARTER", NULL}, {"INTERVAL '2' WEEK", NULL}, {"INTERVAL '10' MINUTES", "INTERVAL '10' MINUTE"},
+    {"INTERVAL '1 2' DAYS TO HOURS", "INTERVAL '1 2' DAY TO HOUR"}, {"EXTRACT(YEARS FROM d)", "EXTRACT(YEAR FROM d)"},
     /* columns */
     {"a", NULL}, {"t.a", NULL}, {"c.d.t.a", NULL}, {"`a b`", NULL}, {"`a``b`", NULL}, {"`a`", "a"}, {"`select`", NULL}, {"A_1", NULL},
     {"EXPR$0", "`EXPR$0`"}, {"größe", "`größe`"}, {"表.列", "`表`.`列`"}, {"t.select", "t.`select`"}, {"t.order.group", "t.`order`.`group`"},
