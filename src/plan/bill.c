@@ -181,7 +181,7 @@ static side_bound bound_of_side(phys *h, const wr_pnode *n, int side) {
     const pinfo *f = ph_info(h, n->inputs[side].node);
     if (f->bounded) return SIDE_ENDS;
     if (n->join.ttl_us[side] > 0) return SIDE_TTL;
-    return f->updating && f->has_key ? SIDE_KEYS : SIDE_NOTHING;
+    return f->by_keys || (f->updating && f->has_key) ? SIDE_KEYS : SIDE_NOTHING;
 }
 
 static void refuse_unbounded(phys *h, const wr_pnode *n, const side_bound *bounds) {
@@ -202,12 +202,14 @@ static void refuse_unbounded(phys *h, const wr_pnode *n, const side_bound *bound
         assumed |= !f->rate_declared;
     }
     if (assumed) wr_sbuf_addz(&detail, " (rate assumed: 1,000 rows/s; declare 'stats.rows-per-second' on the table)");
-    pl_error(p, "WR101", n->at, "nothing bounds the memory of this join: it keeps every row of '%.*s' and '%.*s' for ever", WR_FMT(ph_info(h, n->inputs[0].node)->label),
-             WR_FMT(ph_info(h, n->inputs[1].node)->label));
+    wr_str l = ph_info(h, n->inputs[0].node)->label, r = ph_info(h, n->inputs[1].node)->label;
+    if (bounds[0] == SIDE_NOTHING && bounds[1] == SIDE_NOTHING)
+        pl_error(p, "WR101", n->at, "nothing bounds the memory of this join: it keeps every row of '%.*s' and '%.*s' for ever", WR_FMT(l), WR_FMT(r));
+    else pl_error(p, "WR101", n->at, "nothing bounds the memory of this join: it keeps every row of '%.*s' for ever", WR_FMT(bounds[0] == SIDE_NOTHING ? l : r));
     wr_diags_detail(p->diags, "%.*s", WR_FMT(wr_sbuf_str(&detail)));
     wr_diags_hint(p->diags, "bound the time in ON (r.ts BETWEEN l.ts - INTERVAL '1' HOUR AND l.ts + INTERVAL '1' HOUR); or forget rows: SELECT /*+ STATE_TTL('%.*s' = '1 d') */ or "
                             "SET 'table.exec.state.ttl' = '1 d'; or accept the growth: SET 'state.unbounded' = 'accepted'",
-                  WR_FMT(ph_info(h, n->inputs[0].node)->label));
+                  (int)(bounds[0] == SIDE_NOTHING ? l : r).len, (bounds[0] == SIDE_NOTHING ? l : r).ptr);
     wr_sbuf_free(&detail);
 }
 

@@ -369,6 +369,7 @@ lnode *pl_distinct(pl *p, lnode *in, wr_span at) {
 static lnode *distinct_match(pl *p, const wr_ast_query *q, lnode *l, lnode *r) {
     lnode   *d = pl_distinct(p, l, q->set.op_at);
     wr_expr *cond = NULL;
+    r = pl_distinct(p, r, q->set.op_at); /* one row a value is enough to keep */
     for (uint32_t i = 0; i < l->schema.n; i++) {
         wr_expr *same = pl_call(p, "IS_NOT_DISTINCT", q->set.op_at, 2, pl_col(p, d, i, q->set.op_at), wr_expr_col(p->arena, l->schema.n + i, r->schema.fields[i].type, q->set.op_at));
         if (!same) return NULL;

@@ -296,7 +296,7 @@ wr_pnode *ph_normalize(phys *h, wr_pnode *in, const uint32_t *keys, uint32_t n_k
     n->n_upsert_key = n_keys;
     n->upsert_key = keys;
     pinfo i = *ph_info(h, in);
-    i.updating = i.has_key = true;
+    i.updating = i.has_key = i.by_keys = true;
     i.from = NULL;
     set_hash(h, &i, keys, n_keys);
     return ph_put(h, n, i);
@@ -307,6 +307,7 @@ wr_pnode *ph_normalize(phys *h, wr_pnode *in, const uint32_t *keys, uint32_t n_k
 static pinfo pass_dist(phys *h, const lnode *n, const wr_pnode *in, const int32_t *new_col) {
     pinfo i = info_of(n), *f = ph_info(h, in);
     i.dist = f->dist;
+    i.by_keys = f->by_keys;
     if (f->dist != DIST_HASH) return i;
     i.n_dist = f->n_dist;
     i.dist_cols = wr_new_n(h->p->arena, uint32_t, f->n_dist);
@@ -333,7 +334,6 @@ static wr_pnode *calc_node(phys *h, const lnode *n, wr_pnode *in, wr_expr *filte
     c->n_inputs = 1;
     ph_forward(h, &c->inputs[0], in);
     c->calc = (wr_calc_opts){.filter = filter, .n_exprs = n->schema.n, .exprs = exprs, .pass = pass};
-    c->single = in->single;
     upsert_key(c, &n->props);
     return ph_put(h, c, pass_dist(h, n, in, at));
 }
@@ -372,6 +372,7 @@ static wr_pnode *build_agg(phys *h, lnode *n) {
     set_hash(h, &i, first_cols(h, n->agg.n_keys), n->agg.n_keys);
     upsert_key(a, &n->props);
     bool retract = ph_info(h, in)->updating;
+    i.by_keys = n->kind == L_AGG;
     if (n->kind == L_AGG) {
         int64_t ttl = ttl_of(h, n->agg.ttl_us);
         a->group_agg = (wr_group_agg_opts){.n_keys = n->agg.n_keys, .keys = n->agg.keys, .n_aggs = n->agg.n_aggs, .aggs = n->agg.aggs, .retract_input = retract,
@@ -422,6 +423,7 @@ static wr_pnode *build_ranked(phys *h, lnode *n) {
     wr_pnode *in = ph_build(h, n->in[0]), *t;
     pinfo     i = info_of(n);
     bool      updating = ph_info(h, in)->updating;
+    i.by_keys = n->kind == L_DEDUP || (n->kind == L_TOP_N && n->rank.window_end < 0);
     if (n->kind == L_TOP_N) {
         t = ph_new(h, WR_P_TOP_N, n->schema, n->at);
         t->top_n = (wr_top_n_opts){.rank = n->rank.rank, .n_keys = n->rank.n_keys, .keys = n->rank.keys, .n_order = n->rank.n_order, .order = n->rank.order, .first = n->rank.first,
@@ -501,7 +503,6 @@ wr_pnode *ph_build(phys *h, lnode *n) {
         v->values.n_rows = n->values.n_rows;
         v->values.rows = n->values.rows;
         v->single = true;
-        i.dist = DIST_SINGLE;
         return ph_put(h, v, i);
     }
     case L_TVF: {
@@ -509,7 +510,6 @@ wr_pnode *ph_build(phys *h, lnode *n) {
         t->n_inputs = 1;
         ph_forward(h, &t->inputs[0], in);
         t->window_tvf = n->tvf.window;
-        t->single = in->single;
         upsert_key(t, &n->props);
         return ph_put(h, t, pass_dist(h, n, in, NULL));
     }
@@ -565,6 +565,18 @@ static bool same_set(const wr_pnode *n, bool has_key, const uint32_t *key, uint3
     return true;
 }
 
+/* All changes of one key come from one worker, so that they arrive in order. */
+static bool in_order_by_key(const pinfo *i, const uint32_t *key, uint32_t n_key) {
+    if (i->dist == DIST_SINGLE) return true;
+    if (i->dist != DIST_HASH) return false;
+    for (uint32_t k = 0; k < i->n_dist; k++) {
+        bool found = false;
+        for (uint32_t m = 0; m < n_key; m++) found |= i->dist_cols[k] == key[m];
+        if (!found) return false;
+    }
+    return true;
+}
+
 static void refuse_updates(phys *h, const lsink *s, const wr_pnode *in) {
     const wr_pnode *c = first_changer(h, in);
     pl_error(h->p, "0A000", s->at, "sink '%.*s' takes only inserts, but the query updates rows: %s at %u:%u", WR_FMT(s->table->name), changer_name(c), c->at.line, c->at.col);
@@ -592,11 +604,11 @@ static void build_sink(phys *h, lsink *s) {
             refuse_updates(h, s, in);
             return;
         }
-        if (fi->updating && takes == 1 && !same_set(in, fi->has_key, key, n_key)) in = ph_normalize(h, in, key, n_key, true, s->at);
+        if (fi->updating && takes == 1 && !(same_set(in, fi->has_key, key, n_key) && in_order_by_key(fi, key, n_key))) in = ph_normalize(h, in, key, n_key, true, s->at);
     }
     wr_pnode *n = ph_new(h, WR_P_SINK, in->schema, s->at);
     n->n_inputs = 1;
-    n->single = !parallel || in->single;
+    n->single = !parallel;
     if (n->single) ph_gather(h, &n->inputs[0], in);
     else if (takes == 1 && n_key) ph_input(h, &n->inputs[0], in, key, n_key);
     else ph_forward(h, &n->inputs[0], in);

@@ -97,7 +97,7 @@ static void count_mismatch(pl *p, const wr_ast_insert *in, wr_span at, const lno
     wr_sbuf a = {0}, b = {0};
     schema_list(q->schema.fields, q->schema.n, &a);
     schema_list(want, n, &b);
-    pl_error(p, "42601", at, "the query has %u columns, but %s '%.*s' takes %u", q->schema.n, in->columns.n ? "the column list of" : "table",
+    pl_error(p, "42601", at, "the query has %u column%s, but %s '%.*s' takes %u", q->schema.n, q->schema.n == 1 ? "" : "s", in->columns.n ? "the column list of" : "table",
              WR_FMT(in->name.part[in->name.n - 1].text), n);
     wr_diags_detail(p->diags, "query: (%.*s); table: (%.*s)", WR_FMT(wr_sbuf_str(&a)), WR_FMT(wr_sbuf_str(&b)));
     wr_sbuf_free(&a);

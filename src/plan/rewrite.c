@@ -219,10 +219,19 @@ lnode *pl_push(pl *p, lnode *n, wr_exprs preds) {
     }
 }
 
+/* What is fine inside a pattern but cannot run on its own. */
+static bool all_run(pl *p, const lnode *n) {
+    bool ok = true;
+    for (uint32_t i = 0; i < n->n_in; i++) ok &= all_run(p, n->in[i]);
+    if (n->kind != L_TVF || n->tvf.window.kind != WR_WINDOW_SESSION) return ok;
+    pl_unsupported(p, n->at, "group right above it by its PARTITION BY columns, window_start and window_end", "SESSION without an aggregation");
+    return false;
+}
+
 lnode *pl_optimize(pl *p, lnode *n) {
     wr_exprs none = {0};
     n = pl_convert(p, pl_push(p, n, none));
-    if (!n) return NULL;
+    if (!n || !all_run(p, n)) return NULL;
     bool     *need = wr_new_n(p->arena, bool, n->schema.n);
     uint32_t *map = wr_new_n(p->arena, uint32_t, n->schema.n);
     for (uint32_t i = 0; i < n->schema.n; i++) need[i] = true;
