@@ -52,7 +52,7 @@ static const int CALL_WORDS[] = {TK_RUNNING, TK_FINAL, TK_EXTRACT, TK_FLOOR, TK_
 static const int TYPE_STARTS[] = {TK_ID, TK_ARRAY, TK_MAP, TK_MULTISET, TK_ROW, TK_INTERVAL};
 static const int QUERY_STARTS[] = {TK_SELECT, TK_VALUES, TK_TABLE, TK_WITH, TK_LP};
 
-typedef struct folded { bool expression, operator, unit, type, query; } folded;
+typedef struct folded { bool expression, operators, unit, type, query; } folded;
 
 static void drop_all(expected *x, const int *codes, size_t n) {
     for (size_t i = 0; i < n; i++) drop(x, codes[i]);
@@ -62,7 +62,7 @@ static folded fold(expected *x) {
     folded f = {0};
     if (in_set(x, TK_RP)) drop(x, TK_IGNORE), drop(x, TK_RESPECT); /* right, but never what was forgotten */
     if (in_set(x, TK_PLUS) && in_set(x, TK_SLASH)) {
-        f.operator= true;
+        f.operators = true;
         drop_all(x, OPERATORS, WR_COUNT_OF(OPERATORS));
     }
     if (in_set(x, TK_SELECT) && in_set(x, TK_VALUES)) {
@@ -118,12 +118,12 @@ static void list_expected(expected *x, const char *first, wr_sbuf *out) {
     for (size_t i = 0; i < WR_COUNT_OF(BEST_FIRST); i++) {
         if (w.n == late) {
             if (end) add_word(&w, ";");
-            if (f.operator) add_word(&w, "an operator");
+            if (f.operators) add_word(&w, "an operator");
         }
         if (in_set(x, BEST_FIRST[i])) add_word(&w, wr_sql_token_name(BEST_FIRST[i]));
     }
     if (end) add_word(&w, ";");
-    if (f.operator) add_word(&w, "an operator");
+    if (f.operators) add_word(&w, "an operator");
     for (int code = 1; code < CODES_MAX; code++) {
         if (x->has[code]) add_word(&w, wr_sql_token_name(code));
     }

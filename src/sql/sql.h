@@ -622,5 +622,5 @@ void wr_sql_query_text(const wr_ast_query *query, wr_sbuf *out);
 void wr_sql_name_text(wr_ast_name name, wr_sbuf *out);   /* a.b.`c d` */
 void wr_sql_ident_text(wr_ast_ident ident, wr_sbuf *out); /* backticks only where needed to be read back */
 
-/* Words that must be put in backticks to serve as a name (Flink's reserved words are more: see docs). */
+/* Words that must be put in backticks to serve as a name (Flink reserves more: keywords.c). */
 bool wr_sql_is_reserved(wr_str word);
