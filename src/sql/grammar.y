@@ -111,8 +111,8 @@ type_atom(A) ::= name(N) LP INTEGER(P) RP WITH_ZONE(T) LOCAL TIME ZONE. {
 type_atom(A) ::= ARRAY(K) LT type(T) GT. { A = wr_mk_type_of(ctx, WR_AST_TYPE_ARRAY, AT(K), NULL, T); }
 type_atom(A) ::= MULTISET(K) LT type(T) GT. { A = wr_mk_type_of(ctx, WR_AST_TYPE_MULTISET, AT(K), NULL, T); }
 type_atom(A) ::= MAP(K) LT type(T) COMMA type(V) GT. { A = wr_mk_type_of(ctx, WR_AST_TYPE_MAP, AT(K), T, V); }
-type_atom(A) ::= ROW(K) LT row_fields(R) GT. { A = R; A->at = AT(K); }
-type_atom(A) ::= ROW(K) LP row_fields(R) RP. { A = R; A->at = AT(K); }
+type_atom(A) ::= ROW(K) LT row_fields(R) GT. { A = R; A->at = AT(K); A->p = -1; }
+type_atom(A) ::= ROW(K) LP row_fields(R) RP. { A = R; A->at = AT(K); A->p = -1; }
 type_atom(A) ::= ROW(K) NE. { A = wr_mk_type_of(ctx, WR_AST_TYPE_ROW, AT(K), NULL, NULL); }
 type_atom(A) ::= ROW(K) LP RP. { A = wr_mk_type_of(ctx, WR_AST_TYPE_ROW, AT(K), NULL, NULL); }
 type_atom(A) ::= INTERVAL(K) interval_qualifier(T). { A = T; A->at = JOINED(AT(K), T->at); }
