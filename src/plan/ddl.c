@@ -26,11 +26,30 @@ bool pl_object_name(pl *p, const wr_ast_name *name, wr_str *out) {
     return true;
 }
 
+static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '`'; }
+
+/* Does a statement that did not parse create it? Then its own error is enough. Looks for TABLE name or VIEW name in the text. */
+static bool created_by_bad_text(const pl *p, wr_str name) {
+    for (uint32_t s = 0; p->n_bad && s < p->diags->sources.n; s++) {
+        wr_str t = p->diags->sources.at[s].text;
+        for (size_t i = 6; i + name.len <= t.len; i++) {
+            if (memcmp(t.ptr + i, name.ptr, name.len) != 0 || !is_space(t.ptr[i - 1])) continue;
+            size_t end = i;
+            while (end > 0 && is_space(t.ptr[end - 1])) end--;
+            bool create = (end >= 5 && wr_str_ieq((wr_str){t.ptr + end - 5, 5}, WR_STR("TABLE"))) || (end >= 4 && wr_str_ieq((wr_str){t.ptr + end - 4, 4}, WR_STR("VIEW"))) ||
+                          (end >= 6 && wr_str_ieq((wr_str){t.ptr + end - 6, 6}, WR_STR("EXISTS")));
+            if (create) return true;
+        }
+    }
+    return false;
+}
+
 const wr_table *pl_find_table(pl *p, const wr_ast_name *name, const char *what) {
     wr_str n;
     if (!pl_object_name(p, name, &n)) return NULL;
     const wr_table *t = wr_catalog_find(p->ctx->catalog, n);
-    if (t || pl_is_broken(p, n)) return pl_is_broken(p, n) ? NULL : t;
+    if (pl_is_broken(p, n) || (!t && created_by_bad_text(p, n))) return NULL;
+    if (t) return t;
     wr_str near = wr_catalog_nearest(p->ctx->catalog, n);
     if (near.len) return pl_error(p, "42P01", name->at, "%s '%.*s' not found; did you mean '%.*s'?", what, WR_FMT(n), WR_FMT(near));
     pl_error(p, "42P01", name->at, "%s '%.*s' not found", what, WR_FMT(n));

@@ -94,6 +94,7 @@ typedef struct pl {
     wr_expr_ctx  ec;
     const wr_tz *tz;
     WR_ARR(wr_str) broken;  /* objects whose CREATE failed: nothing more is said about them */
+    uint32_t     n_bad;     /* statements of the script that did not parse */
     uint32_t     view_depth;
     int64_t      ttl_us;    /* table.exec.state.ttl */
     bool         accept_unbounded;

@@ -307,7 +307,7 @@ static void statement(driver *d, const wr_ast_stmt *s) {
 wr_status wr_plan_script(wr_plan_ctx *ctx, const wr_script *script, wr_steps *out) {
     driver   d = {.out = out};
     uint32_t errors = ctx->diags->n_errors;
-    d.p = (pl){.ctx = ctx, .arena = ctx->arena, .diags = ctx->diags, .ec = {.arena = ctx->arena, .diags = ctx->diags, .world = ctx->world}};
+    d.p = (pl){.ctx = ctx, .arena = ctx->arena, .diags = ctx->diags, .n_bad = script->n_bad, .ec = {.arena = ctx->arena, .diags = ctx->diags, .world = ctx->world}};
     apply_settings(&d, (wr_span){0});
     for (uint32_t i = 0; i < script->stmts.n; i++) statement(&d, script->stmts.at[i]);
     flush(&d);
