@@ -18,7 +18,7 @@ typedef struct file_sink {
     wr_account *acct;
     wr_str      table;
     char       *path;
-    bool        directory, begun, append;
+    bool        directory, append, staging; /* staging: prepare was called, so what is not prepared will be read again */
     wr_encoder *encoder;
     wr_sbuf     buffer;
     int64_t     charged;
@@ -60,7 +60,6 @@ static wr_status begin(file_sink *s, uint64_t length, wr_err *err) {
             return wr_fail(err, WR_DATA, "55000", "'%s' has %llu bytes, but %llu were written before the checkpoint", s->path, (unsigned long long)info.size_bytes, (unsigned long long)length);
         if (length < info.size_bytes) WR_TRY(vt->file_truncate(s->world, s->file, length, err));
         s->length = length;
-        s->begun = true;
         return WR_OK;
     }
     WR_TRY(vt->make_dirs(s->world, s->path, err));
@@ -69,7 +68,6 @@ static wr_status begin(file_sink *s, uint64_t length, wr_err *err) {
     wr_sbuf_printf(&hidden, "%s/.part-%.*s-%s-%06u.inprogress", s->path, WR_FMT(s->table), s->run, s->n_parts);
     s->n_parts++;
     s->current = (pending){hidden.at, final.at};
-    s->begun = true;
     s->length = 0;
     return vt->file_open(s->world, hidden.at, WR_OPEN_WRITE | WR_OPEN_CREATE | WR_OPEN_TRUNCATE, &s->file, err);
 }
@@ -129,6 +127,7 @@ static wr_status sink_flush(wr_sink *base, wr_err *err) {
 static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr_err *err) {
     file_sink *s = (file_sink *)base;
     (void)epoch;
+    s->staging = true;
     WR_TRY(explain(s, write_out(s, err), err));
     if (!s->directory) {
         WR_TRY(explain(s, begin(s, UINT64_MAX, err), err));
@@ -215,8 +214,8 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
         status = write_out(s, err);
         if (status == WR_OK && !s->directory) status = begin(s, UINT64_MAX, err); /* no rows: an empty file says so */
         if (status == WR_OK && s->file && !s->directory) status = s->world->vt->file_sync(s->world, s->file, err);
-        if (status == WR_OK && s->directory) status = finish_part(s, err);
-        if (status == WR_OK && s->directory) status = show_ready(s, err);
+        if (status == WR_OK && s->directory && !s->staging) status = finish_part(s, err);
+        if (status == WR_OK && s->directory && !s->staging) status = show_ready(s, err);
         explain(s, status, err);
     }
     if (s->file) s->world->vt->file_close(s->world, s->file);

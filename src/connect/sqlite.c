@@ -27,7 +27,7 @@ typedef struct sqlite_sink {
     uint32_t         n_key;
     uint32_t        *key;
     int64_t          busy_ms;
-    bool             fresh, closing;
+    bool             fresh, staging; /* staging: prepare was called, so what is not prepared will be read again */
     sqlite3         *db;
     sqlite3_stmt    *put, *del;
     wr_rowcodec     *codec;
@@ -381,6 +381,7 @@ static wr_status sink_flush(wr_sink *base, wr_err *err) {
 static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr_err *err) {
     sqlite_sink *s = (sqlite_sink *)base;
     (void)epoch, (void)err;
+    s->staging = true;
     wr_put_u8(staged, STAGED_VERSION);
     wr_sbuf_add(staged, s->log.at, s->log.len);
     if (s->log.cap > (1u << 20)) wr_sbuf_free(&s->log);
@@ -415,7 +416,7 @@ static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_e
 
 static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
     sqlite_sink *s = (sqlite_sink *)base;
-    wr_status    status = ok && s->db ? sink_flush(base, err) : WR_OK;
+    wr_status    status = ok && s->db && !s->staging ? sink_flush(base, err) : WR_OK;
     sqlite3_finalize(s->put);
     sqlite3_finalize(s->del);
     sqlite3_close(s->db);
