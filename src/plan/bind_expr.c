@@ -408,6 +408,31 @@ static bool group_window_property(bind *b, const wr_ast_expr *e, wr_expr **out) 
     return false;
 }
 
+/* Clauses of the JSON functions become text arguments, in the order that expr/ takes them. */
+static bool json_clauses(bind *b, const wr_ast_expr *e, wr_expr **args, uint32_t *n) {
+    static const char *const ON[] = {"NULL", "NULL", "ERROR", "DEFAULT", "EMPTY ARRAY", "EMPTY OBJECT", "TRUE", "FALSE", "UNKNOWN", "ABSENT"};
+    static const char *const WRAP[] = {"WITHOUT", "WITHOUT", "CONDITIONAL", "UNCONDITIONAL"};
+    const wr_ast_json *j = e->call.json;
+    const wr_ast_call *c = &e->call;
+    if (j->on_null) return pl_unsupported(b->p, e->at, NULL, "NULL ON NULL / ABSENT ON NULL"), false;
+    if (name_is(c, "JSON_VALUE") && (j->on_empty || j->on_error)) {
+        wr_expr *empty = j->empty_default ? pl_bind_expr(b, j->empty_default) : constant(b, wr_value_null(wr_type_string()), e->at);
+        wr_expr *error = j->error_default ? pl_bind_expr(b, j->error_default) : constant(b, wr_value_null(wr_type_string()), e->at);
+        if (!empty || !error) return false;
+        args[(*n)++] = text_value(b, wr_str_of(ON[j->on_empty]), WR_T_CHAR, e->at);
+        args[(*n)++] = empty;
+        args[(*n)++] = text_value(b, wr_str_of(ON[j->on_error]), WR_T_CHAR, e->at);
+        args[(*n)++] = error;
+    } else if (name_is(c, "JSON_QUERY") && (j->on_empty || j->on_error || j->wrapper)) {
+        args[(*n)++] = text_value(b, wr_str_of(WRAP[j->wrapper]), WR_T_CHAR, e->at);
+        args[(*n)++] = text_value(b, wr_str_of(ON[j->on_empty]), WR_T_CHAR, e->at);
+        args[(*n)++] = text_value(b, wr_str_of(ON[j->on_error]), WR_T_CHAR, e->at);
+    } else if (name_is(c, "JSON_EXISTS") && j->on_error) {
+        args[(*n)++] = text_value(b, wr_str_of(ON[j->on_error]), WR_T_CHAR, e->at);
+    }
+    return true;
+}
+
 static wr_expr *call(bind *b, const wr_ast_expr *e) {
     const wr_ast_call *c = &e->call;
     wr_expr           *out;
@@ -424,19 +449,16 @@ static wr_expr *call(bind *b, const wr_ast_expr *e) {
     if (name_is(c, "ROW_NUMBER") || name_is(c, "RANK") || name_is(c, "DENSE_RANK"))
         return pl_error(b->p, "42P20", e->at, "%.*s() needs OVER (PARTITION BY ... ORDER BY ...)", WR_FMT(name));
     if (c->filter || c->distinct) return pl_error(b->p, "42809", e->at, "%.*s is not an aggregate: %s is for aggregates", WR_FMT(name), c->filter ? "FILTER" : "DISTINCT");
-    if (c->json && (c->json->returning || c->json->on_empty || c->json->on_error || c->json->wrapper || c->json->on_null)) {
-        bool plain = !c->json->empty_default && !c->json->error_default && c->json->on_empty <= WR_JSON_ON_NULL && c->json->on_error <= WR_JSON_ON_NULL &&
-                     !c->json->wrapper && !c->json->on_null;
-        if (!plain) return pl_unsupported(b->p, e->at, "wrap the call in COALESCE for a default", "an ON EMPTY, ON ERROR or WRAPPER clause of %.*s", WR_FMT(name));
-    }
-    wr_expr **args = wr_new_n(b->p->arena, wr_expr *, c->args.n);
+    wr_expr **args = wr_new_n(b->p->arena, wr_expr *, c->args.n + 4);
+    uint32_t  n = c->args.n;
     bool      ok = true;
     for (uint32_t i = 0; i < c->args.n; i++) ok &= (args[i] = pl_bind_expr(b, c->args.at[i])) != NULL;
+    if (ok && c->json) ok = json_clauses(b, e, args, &n);
     if (!ok) {
         if (!wr_fn_exists(name)) wr_expr_call(&b->p->ec, name, args, 0, e->at); /* names the unknown function as well */
         return NULL;
     }
-    out = wr_expr_call(&b->p->ec, name, args, c->args.n, e->at);
+    out = wr_expr_call(&b->p->ec, name, args, n, e->at);
     if (out && c->json && c->json->returning) {
         wr_type t;
         if (!wr_catalog_type(b->p->arena, c->json->returning, b->p->diags, &t)) return NULL;
@@ -495,7 +517,9 @@ static wr_expr *like(bind *b, const wr_ast_expr *e) {
 static wr_expr *is(bind *b, const wr_ast_expr *e) {
     static const char *const YES[] = {"IS_NULL", "IS_TRUE", "IS_FALSE", "IS_UNKNOWN", "IS_DISTINCT"};
     static const char *const NO[] = {"IS_NOT_NULL", "IS_NOT_TRUE", "IS_NOT_FALSE", "IS_NOT_UNKNOWN", "IS_NOT_DISTINCT"};
-    if (e->is.what == WR_IS_JSON) return pl_unsupported(b->p, e->at, "JSON_VALUE(x, '$') IS NOT NULL is near it", "IS JSON");
+    static const char *const JSON[] = {"VALUE", "OBJECT", "ARRAY", "SCALAR"};
+    if (e->is.what == WR_IS_JSON)
+        return negate_if(b, pl_call(b->p, "IS_JSON", e->at, 2, pl_bind_expr(b, e->is.arg), text_value(b, wr_str_of(JSON[e->is.json]), WR_T_CHAR, e->at)), e->is.negated);
     const char *name = (e->is.negated ? NO : YES)[e->is.what];
     wr_expr    *x = pl_bind_expr(b, e->is.arg);
     return e->is.what == WR_IS_DISTINCT ? pl_call(b->p, name, e->at, 2, x, pl_bind_expr(b, e->is.other)) : pl_call(b->p, name, e->at, 1, x);
@@ -532,6 +556,14 @@ static wr_expr *construct(bind *b, const wr_ast_expr *e) {
     return ok ? wr_expr_call(&b->p->ec, wr_str_of(name), args, e->row.args.n, e->at) : NULL;
 }
 
+static wr_expr *overlaps(bind *b, const wr_ast_expr *e) {
+    const wr_ast_expr *l = e->binary.left, *r = e->binary.right;
+    if (l->kind != WR_AST_ROW || r->kind != WR_AST_ROW || l->row.args.n != 2 || r->row.args.n != 2)
+        return pl_error(b->p, "42601", e->binary.op_at, "OVERLAPS takes (start, end) on both sides");
+    return pl_call(b->p, "OVERLAPS", e->at, 4, pl_bind_expr(b, l->row.args.at[0]), pl_bind_expr(b, l->row.args.at[1]), pl_bind_expr(b, r->row.args.at[0]),
+                   pl_bind_expr(b, r->row.args.at[1]));
+}
+
 wr_expr *pl_bind_expr(bind *b, const wr_ast_expr *e) {
     static const char *const NAMES[WR_AST_DEFAULT + 1] = {[WR_AST_SUBQUERY] = "a scalar subquery", [WR_AST_QUANTIFIED] = "ANY / ALL with a subquery",
         [WR_AST_COLLECT] = "ARRAY, MAP or MULTISET of a query", [WR_AST_DEFAULT] = "DEFAULT as an argument", [WR_AST_NAMED_ARG] = "a named argument of a scalar function",
@@ -543,7 +575,7 @@ wr_expr *pl_bind_expr(bind *b, const wr_ast_expr *e) {
     case WR_AST_CALL: return call(b, e);
     case WR_AST_UNARY: return unary(b, e);
     case WR_AST_BINARY:
-        if (e->binary.op == WR_AST_OVERLAPS) return pl_unsupported(b->p, e->binary.op_at, "compare the ends: s1 < e2 AND s2 < e1", "OVERLAPS");
+        if (e->binary.op == WR_AST_OVERLAPS) return overlaps(b, e);
         return pl_call(b->p, wr_ast_op_text(e->binary.op), e->at, 2, pl_bind_expr(b, e->binary.left), pl_bind_expr(b, e->binary.right));
     case WR_AST_LOGIC: return logic(b, e);
     case WR_AST_BETWEEN: return between(b, e);

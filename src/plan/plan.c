@@ -29,13 +29,18 @@ static void flush(driver *d) {
 
 /* ---- settings ---- */
 
+static void bad_setting(driver *d, wr_span at, const char *key, wr_str value, const char *expected) { /* says so once: back to the default */
+    pl_error(&d->p, "22023", at, "'%s' = '%.*s': expected %s", key, WR_FMT(value), expected);
+    wr_catalog_set(d->p.ctx->catalog, wr_str_of(key), (wr_str){NULL, 0});
+}
+
 static void apply_time_zone(driver *d, wr_span at) {
     wr_err       err = {0};
     wr_str       name = wr_catalog_get(d->p.ctx->catalog, "table.local-time-zone");
     const wr_tz *tz = NULL;
     if (name.len == 0 || wr_str_ieq(name, WR_STR("default"))) name = WR_STR("UTC");
     if (!wr_str_eq(name, WR_STR("UTC")) && wr_tz_load(d->p.ctx->world, name, &tz, &err) != WR_OK) {
-        pl_error(&d->p, "22023", at, "'table.local-time-zone' = '%.*s': %s", WR_FMT(name), err.message);
+        bad_setting(d, at, "table.local-time-zone", name, "a time zone such as 'Europe/Zurich', 'UTC' or 'GMT+02:00'");
         return;
     }
     d->p.tz = d->p.ec.tz = tz;
@@ -46,12 +51,11 @@ static void apply_settings(driver *d, wr_span at) {
     wr_str            ttl = wr_catalog_get(c, "table.exec.state.ttl"), unbounded = wr_catalog_get(c, "state.unbounded"), mode = wr_catalog_get(c, "execution.runtime-mode");
     apply_time_zone(d, at);
     d->p.ttl_us = 0;
-    if (ttl.len && !wr_parse_duration(ttl, &d->p.ttl_us)) pl_error(&d->p, "22023", at, "'table.exec.state.ttl' = '%.*s' is not a duration such as '1 d' or '12 h'", WR_FMT(ttl));
-    if (!wr_str_ieq(unbounded, WR_STR("accepted")) && !wr_str_ieq(unbounded, WR_STR("refused")))
-        pl_error(&d->p, "22023", at, "'state.unbounded' is 'accepted' or 'refused', not '%.*s'", WR_FMT(unbounded));
+    if (ttl.len && !wr_parse_duration(ttl, &d->p.ttl_us)) bad_setting(d, at, "table.exec.state.ttl", ttl, "a duration such as '1 d' or '12 h'");
+    if (!wr_str_ieq(unbounded, WR_STR("accepted")) && !wr_str_ieq(unbounded, WR_STR("refused"))) bad_setting(d, at, "state.unbounded", unbounded, "'accepted' or 'refused'");
     d->p.accept_unbounded = d->p.ctx->accept_unbounded || wr_str_ieq(unbounded, WR_STR("accepted"));
     if (!wr_str_ieq(mode, WR_STR("streaming")) && !wr_str_ieq(mode, WR_STR("batch")) && !wr_str_ieq(mode, WR_STR("automatic")))
-        pl_error(&d->p, "22023", at, "'execution.runtime-mode' is 'streaming' or 'batch', not '%.*s'", WR_FMT(mode));
+        bad_setting(d, at, "execution.runtime-mode", mode, "'streaming' or 'batch'");
 }
 
 static void list_settings(driver *d, wr_span at) {
