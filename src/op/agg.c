@@ -1,5 +1,6 @@
 /* op/agg.c: building accumulator blocks and taking rows in and out of them. See agg.h. */
 #include "op/agg.h"
+#include "op/value_set.h"
 #include "base/hash.h"
 #include "type/decimal.h"
 #include <math.h>
@@ -132,8 +133,9 @@ void wr_agg_bytes(const wr_agg *aggs, uint32_t n, bool retract_input, double *fi
     for (uint32_t i = 0; i < n; i++) {
         const wr_agg_slot *s = &a->slots[i];
         const double slack = 1 / 0.7; /* a chunk is between half full and full */
-        if (s->form == WR_FORM_SET || s->distinct) *per_value += sizeof(wr_set_item) * slack;
-        if (s->form == WR_FORM_SEQ) *per_value += sizeof(wr_seq_item) * slack * (retract_input ? 2 : 1);
+        if (s->form == WR_FORM_SET) *per_value += sizeof(wr_set_item) * slack;
+        if (s->distinct) *per_value += sizeof(wr_set_item) * 1.2 + 4 / 0.375; /* a third of slack; the index is a quarter to half full */
+        if (s->form == WR_FORM_SEQ) *per_value += sizeof(wr_seq_item) * slack * (retract_input || s->distinct ? 2 : 1);
         if (s->form == WR_FORM_SET || s->form == WR_FORM_SEQ || s->distinct)
             *fixed += sizeof(wr_list_acc) + sizeof(wr_sorted) + 2 * MALLOC_EXTRA + 8;
         if (s->form == WR_FORM_HLL) *fixed += sizeof(wr_list_acc) + sizeof(wr_hll);
@@ -244,11 +246,14 @@ wr_list_acc *wr_list_of(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool
     if (acc->list) return acc->list;
     wr_list_acc *l = acc->list = wr_calloc(1, sizeof *l);
     a->heap_bytes += (int64_t)sizeof *l + MALLOC_EXTRA;
-    if (for_distinct || s->form == WR_FORM_SET) {
+    if (for_distinct) {
+        l->distinct = wr_value_set_new();
+        a->heap_bytes += l->distinct->bytes;
+    } else if (s->form == WR_FORM_SET) {
         l->by_value = wr_sorted_new(sizeof(wr_set_item));
     } else if (s->form == WR_FORM_SEQ) {
         l->by_seq = wr_sorted_new(sizeof(wr_seq_item));
-        if (a->retract) l->by_value = wr_sorted_new(sizeof(wr_seq_item));
+        if (a->retract || s->distinct) l->by_value = wr_sorted_new(sizeof(wr_seq_item));
     } else {
         l->hll = wr_calloc(1, sizeof *l->hll);
         a->heap_bytes += (int64_t)sizeof *l->hll + MALLOC_EXTRA;
@@ -258,8 +263,28 @@ wr_list_acc *wr_list_of(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool
     return l;
 }
 
-bool wr_set_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool for_distinct, wr_cell v, int64_t n) {
-    wr_sorted  *set = wr_list_of(a, s, acc, for_distinct)->by_value;
+bool wr_distinct_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, int64_t n) {
+    wr_value_set *set = wr_list_of(a, s, acc, true)->distinct;
+    uint32_t      at = wr_value_set_find(set, s, v);
+    int64_t       bytes = set->bytes;
+    if (at == UINT32_MAX) {
+        if (!n) return false;
+        wr_value_set_add(set, s, (wr_set_item){wr_cell_own(a, s, v), n});
+        a->heap_bytes += set->bytes - bytes;
+        return n > 0; /* below 0: a copy that is owed */
+    }
+    wr_set_item *item = &set->items[at];
+    bool         was = item->n > 0;
+    item->n += n;
+    bool is = item->n > 0;
+    if (item->n) return was != is;
+    wr_cell text = item->v;
+    wr_value_set_remove(set, s, at);
+    wr_cell_drop(a, s, text);
+    return was != is;
+}
+bool wr_set_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, int64_t n) {
+    wr_sorted  *set = wr_list_of(a, s, acc, false)->by_value;
     wr_set_item item = {v, n};
     bool        equal;
     int64_t     before = set->bytes;
@@ -291,22 +316,37 @@ void wr_seq_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, b
     if (l->by_value) wr_sorted_insert(l->by_value, wr_sorted_seek(l->by_value, &item, wr_seq_order, s, &equal), &item);
     a->heap_bytes += l->by_seq->bytes + (l->by_value ? l->by_value->bytes : 0) - before;
 }
-/* Takes the first arrival of the value out. */
-static void seq_remove(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, bool null) {
-    wr_list_acc *l = wr_list_of(a, s, acc, false);
+static void seq_remove_item(wr_aggs *a, const wr_agg_slot *s, wr_list_acc *l, wr_seq_item item) {
+    int64_t before = l->by_seq->bytes + (l->by_value ? l->by_value->bytes : 0);
+    bool    equal;
+    wr_pos  pos = wr_sorted_seek(l->by_seq, &item, seq_only, s, &equal);
+    if (!equal) return;
+    item = *(wr_seq_item *)wr_sorted_at(l->by_seq, pos);
+    wr_sorted_remove(l->by_seq, pos);
+    if (l->by_value) {
+        pos = wr_sorted_seek(l->by_value, &item, wr_seq_order, s, &equal);
+        wr_assert(equal);
+        wr_sorted_remove(l->by_value, pos);
+    }
+    if (!item.null) wr_cell_drop(a, s, item.v);
+    a->heap_bytes += l->by_seq->bytes + (l->by_value ? l->by_value->bytes : 0) - before;
+}
+void wr_seq_remove(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, uint64_t seq) {
+    seq_remove_item(a, s, wr_list_of(a, s, acc, false), (wr_seq_item){.seq = seq});
+}
+bool wr_seq_first(const wr_agg_slot *s, const wr_list_acc *l, wr_cell v, bool null, uint64_t *seq) {
     wr_seq_item  key = {v, 0, null};
     bool         equal;
-    wr_pos       pos = wr_sorted_seek(l->by_value, &key, wr_seq_order, s, &equal);
-    wr_seq_item *found = wr_sorted_at(l->by_value, pos);
-    if (!found || found->null != null || (!null && wr_cell_compare(s->class, found->v, v) != 0)) return;
-    int64_t     before = l->by_seq->bytes + l->by_value->bytes;
-    wr_seq_item item = *found;
-    wr_sorted_remove(l->by_value, pos);
-    pos = wr_sorted_seek(l->by_seq, &item, seq_only, s, &equal);
-    wr_assert(equal);
-    wr_sorted_remove(l->by_seq, pos);
-    if (!item.null) wr_cell_drop(a, s, item.v);
-    a->heap_bytes += l->by_seq->bytes + l->by_value->bytes - before;
+    wr_seq_item *found = wr_sorted_at(l->by_value, wr_sorted_seek(l->by_value, &key, wr_seq_order, s, &equal));
+    if (!found || found->null != null || (!null && wr_cell_compare(s->class, found->v, v) != 0)) return false;
+    *seq = found->seq;
+    return true;
+}
+/* Takes the first arrival of the value out. */
+static void seq_remove_value(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, bool null) {
+    wr_list_acc *l = wr_list_of(a, s, acc, false);
+    uint64_t     seq;
+    if (wr_seq_first(s, l, v, null, &seq)) seq_remove_item(a, s, l, (wr_seq_item){.seq = seq});
 }
 
 /* ---- one value ---- */
@@ -372,12 +412,13 @@ static wr_status single_value(wr_aggs *a, const wr_agg_slot *s, wr_acc_cell *acc
     }
     return WR_OK;
 }
-static uint64_t cell_hash(const wr_agg_slot *s, wr_cell v) {
+uint64_t wr_cell_hash(const wr_agg_slot *s, wr_cell v) {
     if (is_text(s)) {
         wr_sview view = as_view(&v);
         return wr_hash_bytes(wr_sview_ptr(&view), view.len);
     }
     if (s->class == WR_CELL_F64 && as_f64(v.w[0]) == 0) v.w[0] = 0;
+    if (s->class == WR_CELL_F64 && as_f64(v.w[0]) != as_f64(v.w[0])) v.w[0] = UINT64_MAX; /* one NaN */
     return wr_hash_mix(wr_hash_u64(v.w[0]), s->class == WR_CELL_I128 ? v.w[1] : 0);
 }
 
@@ -409,13 +450,13 @@ wr_status wr_acc_one(wr_aggs *a, const wr_agg_slot *s, void *acc, wr_cell v, boo
         if (s->agg.kind == WR_AGG_SINGLE_VALUE) return single_value(a, s, acc, v, null, sign, err);
         cell_keep(a, s, acc, v, seq);
         break;
-    case WR_FORM_SET: wr_set_add(a, s, acc, false, v, sign); break;
+    case WR_FORM_SET: wr_set_add(a, s, acc, v, sign); break;
     case WR_FORM_SEQ:
         if (sign > 0) wr_seq_add(a, s, acc, v, null, seq);
-        else seq_remove(a, s, acc, v, null);
+        else seq_remove_value(a, s, acc, v, null);
         break;
     case WR_FORM_VAR: var_add(acc, cell_number(s, v), sign); break;
-    case WR_FORM_HLL: wr_hll_add(wr_list_of(a, s, acc, false)->hll, cell_hash(s, v)); break;
+    case WR_FORM_HLL: wr_hll_add(wr_list_of(a, s, acc, false)->hll, wr_cell_hash(s, v)); break;
     }
     return WR_OK;
 }
@@ -511,7 +552,7 @@ static wr_status feed_any(wr_aggs *a, const wr_agg_slot *s, const feed *f, const
         wr_cell  v = {{0, 0}};
         int      sign = SIGN(i);
         if (vec && !null) v = wr_cell_get(s, vec, row, &a->scratch);
-        if (s->distinct && !wr_set_add(a, s, (wr_acc_list *)(void *)((char *)f->blocks[i] + s->set_at), true, v, sign)) continue;
+        if (s->distinct && !wr_distinct_add(a, s, (wr_acc_list *)(void *)((char *)f->blocks[i] + s->set_at), v, sign)) continue;
         WR_TRY(wr_acc_one(a, s, ACC(void, i), v, null, sign, a->seq + row, err));
     }
     return WR_OK;

@@ -5,7 +5,7 @@
  *            retraction or needs every value lives in ordered lists outside the block (op/sorted.h).
  * Forms      COUNT; SUM64 (wraps), SUM128, SUMDEC (overflow restarts), SUMF (Neumaier; NaN and infinities counted apart, so that they can
  *            leave again); CELL8/CELL (one value: MIN, MAX, FIRST, LAST); SET (value -> copies); SEQ (values by arrival); VAR (Welford);
- *            HLL. DISTINCT puts a SET in front: only the first and the last copy of a value reach the form behind it.
+ *            HLL. DISTINCT puts a set of values (value_set.h) in front: only the first and the last copy of a value reach the form behind it.
  * Invariant  a zeroed block is an empty accumulator; a block may be moved by memcpy; merge is commutative and associative (up to
  *            rounding), because FIRST, LAST and lists carry arrival numbers.
  * Thread     owned by one worker. Memory: lists are counted in heap_bytes; the operator charges the change once a batch.    */
@@ -32,7 +32,8 @@ typedef struct wr_acc_var { int64_t n; double mean, m2; } wr_acc_var;
 typedef struct wr_set_item { wr_cell v; int64_t n; } wr_set_item; /* n copies; below 0: owed, not there */
 typedef struct wr_seq_item { wr_cell v; uint64_t seq; uint64_t null; } wr_seq_item;
 typedef struct wr_list_acc {
-    wr_sorted *by_value; /* SET: wr_set_item; SEQ with retraction: wr_seq_item ordered by (value, seq) */
+    struct wr_value_set *distinct; /* in front of another form */
+    wr_sorted *by_value; /* SET: wr_set_item; SEQ with retraction or DISTINCT: wr_seq_item ordered by (value, seq) */
     wr_sorted *by_seq;   /* SEQ: wr_seq_item; owns the strings */
     wr_hll    *hll;
     wr_cell    sep;      /* LISTAGG */
@@ -86,10 +87,15 @@ wr_cell wr_cell_own(wr_aggs *a, const wr_agg_slot *s, wr_cell v);
 void    wr_cell_drop(wr_aggs *a, const wr_agg_slot *s, wr_cell v);
 int     wr_cell_compare(wr_cell_class class, wr_cell a, wr_cell b);
 void    wr_cell_put(const wr_agg_slot *s, wr_cell v, wr_vec *dst, uint32_t row, wr_mem *mem);
+uint64_t wr_cell_hash(const wr_agg_slot *s, wr_cell v);
 int     wr_set_order(const void *slot, const void *a, const void *b);
 int     wr_seq_order(const void *slot, const void *a, const void *b);
 wr_list_acc *wr_list_of(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool for_distinct); /* creates it */
-bool    wr_set_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool for_distinct, wr_cell v, int64_t n); /* true: first copy came or last went */
+/* n copies of v come (or, below 0, go). True: the first came or the last went. */
+bool    wr_set_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, int64_t n);
+bool    wr_distinct_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, int64_t n);
+bool    wr_seq_first(const wr_agg_slot *s, const wr_list_acc *l, wr_cell v, bool null, uint64_t *seq); /* arrival of its first copy; needs by_value */
+void    wr_seq_remove(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, uint64_t seq);
 void    wr_seq_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, bool null, uint64_t seq);
 /* One value into (sign +1) or out of (-1) the accumulator behind DISTINCT. */
 wr_status wr_acc_one(wr_aggs *a, const wr_agg_slot *s, void *acc, wr_cell v, bool null, int sign, uint64_t seq, wr_err *err);

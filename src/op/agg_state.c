@@ -1,5 +1,6 @@
 /* op/agg_state.c: what is done with whole accumulator blocks: merge, results, dropping, checkpoint images. See agg.h. */
 #include "op/agg.h"
+#include "op/value_set.h"
 #include "type/decimal.h"
 #include <math.h>
 
@@ -24,13 +25,20 @@ static void merge_var(wr_acc_var *into, const wr_acc_var *from) { /* Chan et al.
     into->mean += d * (double)from->n / n;
     into->n += from->n;
 }
-static void merge_set(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *into, const wr_acc_list *from, bool for_distinct, void *inner, int sign) {
+static void merge_set(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *into, const wr_acc_list *from, int sign) {
     if (!from->list) return;
     wr_sorted *set = from->list->by_value;
     for (wr_pos p = wr_sorted_first(); wr_sorted_at(set, p); p = wr_sorted_next(set, p)) {
-        wr_set_item *item = wr_sorted_at(set, p);
-        int64_t      n = sign * item->n;
-        if (wr_set_add(a, s, into, for_distinct, item->v, n) && inner) (void)wr_acc_one(a, s, inner, item->v, false, n > 0 ? 1 : -1, 0, NULL);
+        const wr_set_item *item = wr_sorted_at(set, p);
+        wr_set_add(a, s, into, item->v, sign * item->n);
+    }
+}
+/* inner: the accumulator behind, which hears of first and last copies; NULL if it is merged in another way. */
+static void merge_distinct(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *into, const wr_acc_list *from, void *inner, int sign) {
+    for (uint32_t i = 0; from->list && i < from->list->distinct->n; i++) {
+        const wr_set_item *item = &from->list->distinct->items[i];
+        int64_t            n = sign * item->n;
+        if (wr_distinct_add(a, s, into, item->v, n) && inner) (void)wr_acc_one(a, s, inner, item->v, false, n > 0 ? 1 : -1, 0, NULL);
     }
 }
 static void merge_seq(wr_aggs *a, const wr_agg_slot *s, void *into, const void *from, int sign) {
@@ -45,15 +53,14 @@ static void merge_seq(wr_aggs *a, const wr_agg_slot *s, void *into, const void *
     for (wr_pos p = wr_sorted_first(); wr_sorted_at(list, p); p = wr_sorted_next(list, p)) {
         const wr_seq_item *item = wr_sorted_at(list, p);
         if (sign > 0) {
-            if (s->distinct && SET_AT(into, s)->list) {
-                wr_set_item key = {item->v, 1};
-                bool        equal;
-                wr_sorted_seek(SET_AT(into, s)->list->by_value, &key, wr_set_order, s, &equal);
-                if (equal) continue;
+            uint64_t there;
+            if (s->distinct && wr_seq_first(s, l, item->v, item->null, &there)) { /* the earlier arrival stays */
+                if (there <= item->seq) continue;
+                wr_seq_remove(a, s, dst, there);
             }
             wr_seq_add(a, s, dst, item->v, item->null, item->seq);
         } else {
-            (void)wr_acc_one(a, s, dst, item->v, item->null, -1, item->seq, NULL);
+            wr_seq_remove(a, s, dst, item->seq);
         }
     }
 }
@@ -63,9 +70,9 @@ static void merge_slot(wr_aggs *a, const wr_agg_slot *s, void *into, const void 
     if (s->distinct) {
         if (s->form == WR_FORM_SEQ) {
             merge_seq(a, s, into, from, 1);
-            merge_set(a, s, SET_AT(into, s), SET_AT(from, s), true, NULL, 1);
+            merge_distinct(a, s, SET_AT(into, s), SET_AT(from, s), NULL, 1);
         } else {
-            merge_set(a, s, SET_AT(into, s), SET_AT(from, s), true, x, 1);
+            merge_distinct(a, s, SET_AT(into, s), SET_AT(from, s), x, 1);
         }
         return;
     }
@@ -96,7 +103,7 @@ static void merge_slot(wr_aggs *a, const wr_agg_slot *s, void *into, const void 
     case WR_FORM_CELL:
         if (((const wr_acc_cell *)y)->n) (void)wr_acc_one(a, s, x, ((const wr_acc_cell *)y)->v, ((const wr_acc_cell *)y)->pad, 1, ((const wr_acc_cell *)y)->seq, NULL);
         break;
-    case WR_FORM_SET: merge_set(a, s, x, y, false, NULL, 1); break;
+    case WR_FORM_SET: merge_set(a, s, x, y, 1); break;
     case WR_FORM_SEQ: merge_seq(a, s, into, from, 1); break;
     case WR_FORM_VAR: merge_var(x, y); break;
     case WR_FORM_HLL:
@@ -117,7 +124,7 @@ void wr_aggs_unmerge(wr_aggs *a, void *into, const void *from) {
         void       *x = AT(char, into, s);
         const void *y = AT(char, from, s);
         if (s->distinct) {
-            merge_set(a, s, SET_AT(into, s), SET_AT(from, s), true, x, -1);
+            merge_distinct(a, s, SET_AT(into, s), SET_AT(from, s), x, -1);
             continue;
         }
         switch (s->form) {
@@ -130,7 +137,7 @@ void wr_aggs_unmerge(wr_aggs *a, void *into, const void *from) {
             ((wr_acc_sum128 *)x)->sum -= ((const wr_acc_sum128 *)y)->sum;
             ((wr_acc_sum128 *)x)->n -= ((const wr_acc_sum128 *)y)->n;
             break;
-        case WR_FORM_SET: merge_set(a, s, x, y, false, NULL, -1); break;
+        case WR_FORM_SET: merge_set(a, s, x, y, -1); break;
         case WR_FORM_SEQ: merge_seq(a, s, into, from, -1); break;
         default: wr_assert(!"an accumulator that cannot be subtracted");
         }
@@ -139,10 +146,14 @@ void wr_aggs_unmerge(wr_aggs *a, void *into, const void *from) {
 
 /* ---- dropping ---- */
 
-static void drop_list(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool is_set) {
+static void drop_list(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc) {
     wr_list_acc *l = acc->list;
     if (!l) return;
-    if (is_set) {
+    if (l->distinct) {
+        for (uint32_t i = 0; i < l->distinct->n; i++) wr_cell_drop(a, s, l->distinct->items[i].v);
+        a->heap_bytes -= l->distinct->bytes;
+        wr_value_set_free(l->distinct);
+    } else if (s->form == WR_FORM_SET) {
         for (wr_pos p = wr_sorted_first(); wr_sorted_at(l->by_value, p); p = wr_sorted_next(l->by_value, p))
             wr_cell_drop(a, s, ((wr_set_item *)wr_sorted_at(l->by_value, p))->v);
     } else if (l->by_seq) {
@@ -167,8 +178,8 @@ static void drop_list(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool i
 void wr_aggs_drop(wr_aggs *a, void *block) {
     for (uint32_t i = 0; i < a->n && a->has_heap; i++) {
         const wr_agg_slot *s = &a->slots[i];
-        if (s->distinct) drop_list(a, s, SET_AT(block, s), true);
-        if (s->form == WR_FORM_SET || s->form == WR_FORM_SEQ || s->form == WR_FORM_HLL) drop_list(a, s, AT(wr_acc_list, block, s), s->form == WR_FORM_SET);
+        if (s->distinct) drop_list(a, s, SET_AT(block, s));
+        if (s->form == WR_FORM_SET || s->form == WR_FORM_SEQ || s->form == WR_FORM_HLL) drop_list(a, s, AT(wr_acc_list, block, s));
         else if (s->form == WR_FORM_CELL && AT(wr_acc_cell, block, s)->n && !AT(wr_acc_cell, block, s)->pad) wr_cell_drop(a, s, AT(wr_acc_cell, block, s)->v);
     }
     memset(block, 0, a->bytes);
@@ -390,13 +401,29 @@ static wr_cell load_cell(const wr_agg_slot *s, wr_reader *in) { /* borrows text 
     if (s->class == WR_CELL_I128) v.w[1] = wr_get_u64(in);
     return v;
 }
-static void save_list(const wr_agg_slot *s, const wr_list_acc *l, bool is_set, wr_sbuf *out) {
+static void save_distinct(const wr_agg_slot *s, const wr_list_acc *l, wr_sbuf *out) {
+    wr_put_u64(out, l ? l->distinct->n : 0);
+    for (uint32_t i = 0; l && i < l->distinct->n; i++) {
+        save_cell(s, l->distinct->items[i].v, out);
+        wr_put_i64(out, l->distinct->items[i].n);
+    }
+}
+static bool load_distinct(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_reader *in) {
+    for (uint64_t n = wr_get_u64(in); n && !in->bad; n--) {
+        wr_cell v = load_cell(s, in);
+        int64_t copies = wr_get_i64(in);
+        if (!in->bad) wr_distinct_add(a, s, acc, v, copies);
+    }
+    return !in->bad;
+}
+static void save_list(const wr_agg_slot *s, const wr_list_acc *l, wr_sbuf *out) {
     wr_put_u8(out, l != NULL);
     if (!l) return;
     if (l->hll) {
         wr_put_bytes(out, l->hll->reg, sizeof l->hll->reg);
         return;
     }
+    bool             is_set = s->form == WR_FORM_SET;
     const wr_sorted *list = is_set ? l->by_value : l->by_seq;
     if (!is_set) {
         wr_sview sep;
@@ -417,28 +444,27 @@ static void save_list(const wr_agg_slot *s, const wr_list_acc *l, bool is_set, w
         }
     }
 }
-static bool load_list(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool is_set, bool for_distinct, wr_reader *in) {
+static bool load_list(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_reader *in) {
     if (!wr_get_u8(in) || in->bad) return !in->bad;
-    if (s->form == WR_FORM_HLL && !for_distinct) {
+    if (s->form == WR_FORM_HLL) {
         wr_str reg = wr_get_bytes(in);
         if (reg.len != sizeof(wr_hll)) return false;
         memcpy(wr_list_of(a, s, acc, false)->hll, reg.ptr, reg.len);
         return true;
     }
-    wr_list_acc *l = wr_list_of(a, s, acc, for_distinct);
-    if (!is_set) {
-        wr_str sep = wr_get_bytes(in);
+    wr_list_acc *l = wr_list_of(a, s, acc, false);
+    if (s->form == WR_FORM_SEQ) {
+        wr_str   sep = wr_get_bytes(in);
         wr_sview view = wr_sview_borrow(sep.ptr, sep.len);
         wr_cell  cell;
         memcpy(&cell, &view, 16);
         if (sep.len) l->sep = wr_cell_own(a, s, cell);
     }
-    uint64_t n = wr_get_u64(in);
-    for (uint64_t i = 0; i < n && !in->bad; i++) {
-        if (is_set) {
+    for (uint64_t n = wr_get_u64(in); n && !in->bad; n--) {
+        if (s->form == WR_FORM_SET) {
             wr_cell v = load_cell(s, in);
             int64_t copies = wr_get_i64(in);
-            if (!in->bad) wr_set_add(a, s, acc, for_distinct, v, copies);
+            if (!in->bad) wr_set_add(a, s, acc, v, copies);
         } else {
             bool     null = wr_get_u8(in);
             wr_cell  v = null ? (wr_cell){{0, 0}} : load_cell(s, in);
@@ -454,7 +480,7 @@ void wr_aggs_save(wr_aggs *a, const void *block, wr_sbuf *out) {
     for (uint32_t i = 0; i < a->n; i++) {
         const wr_agg_slot *s = &a->slots[i];
         const void        *acc = AT(char, block, s);
-        if (s->distinct) save_list(s, SET_AT(block, s)->list, true, out);
+        if (s->distinct) save_distinct(s, SET_AT(block, s)->list, out);
         switch (s->form) {
         case WR_FORM_CELL: {
             const wr_acc_cell *x = acc;
@@ -464,7 +490,7 @@ void wr_aggs_save(wr_aggs *a, const void *block, wr_sbuf *out) {
             save_cell(s, x->v, out);
             break;
         }
-        case WR_FORM_SET: case WR_FORM_SEQ: case WR_FORM_HLL: save_list(s, ((const wr_acc_list *)acc)->list, s->form == WR_FORM_SET, out); break;
+        case WR_FORM_SET: case WR_FORM_SEQ: case WR_FORM_HLL: save_list(s, ((const wr_acc_list *)acc)->list, out); break;
         case WR_FORM_COUNT: wr_put_i64(out, ((const wr_acc_count *)acc)->n); break;
         case WR_FORM_SUM64: wr_put_u64(out, ((const wr_acc_sum64 *)acc)->sum), wr_put_i64(out, ((const wr_acc_sum64 *)acc)->n); break;
         case WR_FORM_SUM128: case WR_FORM_SUMDEC: {
@@ -500,7 +526,7 @@ static bool load_slot(wr_aggs *a, const wr_agg_slot *s, void *acc, wr_reader *in
         *(wr_acc_cell *)acc = (wr_acc_cell){has == 2 ? v : wr_cell_own(a, s, v), seq, 1, has == 2};
         return true;
     }
-    case WR_FORM_SET: case WR_FORM_SEQ: case WR_FORM_HLL: return load_list(a, s, acc, s->form == WR_FORM_SET, false, in);
+    case WR_FORM_SET: case WR_FORM_SEQ: case WR_FORM_HLL: return load_list(a, s, acc, in);
     case WR_FORM_COUNT: ((wr_acc_count *)acc)->n = wr_get_i64(in); return true;
     case WR_FORM_SUM64: *(wr_acc_sum64 *)acc = (wr_acc_sum64){.sum = wr_get_u64(in)}, ((wr_acc_sum64 *)acc)->n = wr_get_i64(in); return true;
     case WR_FORM_SUM128: case WR_FORM_SUMDEC: {
@@ -525,7 +551,7 @@ bool wr_aggs_load(wr_aggs *a, void *block, wr_reader *in) {
     if (a->count_rows) *(int64_t *)(void *)((char *)block + a->rows_at) = wr_get_i64(in);
     for (uint32_t i = 0; i < a->n; i++) {
         const wr_agg_slot *s = &a->slots[i];
-        if (s->distinct && !load_list(a, s, SET_AT(block, s), true, true, in)) return false;
+        if (s->distinct && !load_distinct(a, s, SET_AT(block, s), in)) return false;
         if (!load_slot(a, s, AT(char, block, s), in)) return false;
     }
     return !in->bad;

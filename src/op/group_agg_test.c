@@ -190,6 +190,43 @@ static void test_text_and_lists(void **state) {
     }
 }
 
+/* Variance under retraction (values from Python's statistics), approximate counts, and a sub-query's single value. */
+static void test_rare(void **state) {
+    (void)state;
+    tk t;
+    tk_init(&t, 2048);
+    const wr_schema *in = tk_schema(&t, "f DOUBLE, i INT");
+    wr_agg aggs[] = {agg(WR_AGG_VAR_SAMP, 0, T(WR_T_DOUBLE), T(WR_T_DOUBLE)), agg(WR_AGG_STDDEV_POP, 0, T(WR_T_DOUBLE), T(WR_T_DOUBLE)), int_agg(WR_AGG_VAR_POP, 1),
+                     agg(WR_AGG_APPROX_COUNT_DISTINCT, 1, T(WR_T_INT), T(WR_T_BIGINT)), count_star()};
+    wr_op *op = group(&t, in, 0, NULL, 5, aggs, true, false);
+    tk_send(&t, op, 0, in, "2.5 1; 100 2; 3.25 7; 9.5 2; -D 100 2");
+    double var, dev; /* of 2.5, 3.25, 9.5 */
+    assert_int_equal(sscanf(tk_text(&t), "+I %lf %lf 6 3 3\n", &var, &dev), 2); /* VAR_POP(INT) of 1, 7, 2 = 62/9, truncated */
+    assert_true(var > 14.7708333333 && var < 14.7708333334 && dev > 3.1380283972 && dev < 3.1380283973);
+    tk_clear(&t);
+    tk_send(&t, op, 0, in, "-D 2.5 1; -D 9.5 2");
+    tk_expect(&t, "+U NULL 0 0 1 1\n");
+    op->vt->close(op);
+    wr_agg approx[] = {agg(WR_AGG_APPROX_COUNT_DISTINCT, 1, T(WR_T_INT), T(WR_T_BIGINT))};
+    op = group(&t, in, 0, NULL, 1, approx, false, false);
+    wr_sbuf rows = {0};
+    for (int i = 0; i < 3000; i++) wr_sbuf_printf(&rows, "1 %d\n", i % 1000);
+    tk_send(&t, op, 0, in, rows.at);
+    long n = strtol(strrchr(tk_text(&t), ' '), NULL, 10);
+    assert_true(n > 940 && n < 1060);
+    wr_sbuf_free(&rows);
+    op->vt->close(op);
+    tk_clear(&t);
+    wr_agg single[] = {int_agg(WR_AGG_SINGLE_VALUE, 1)};
+    op = group(&t, in, 0, NULL, 1, single, true, true);
+    tk_send(&t, op, 0, in, "1 5");
+    tk_send(&t, op, 0, in, "-U 1 5; +U 1 NULL");
+    tk_expect(&t, "+I 5\n-U 5\n+U NULL\n");
+    assert_int_equal(tk_try_send(&t, op, 0, in, NULL, 0, "1 6"), WR_DATA);
+    assert_non_null(strstr(t.err.message, "more than one row"));
+    done(&t, op);
+}
+
 /* After ttl without access a group counts as absent: later rows look like inserts; the sweep frees it. */
 static void test_ttl(void **state) {
     (void)state;
@@ -398,7 +435,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flink_counts), cmocka_unit_test(test_flink_first_last), cmocka_unit_test(test_distinct_rows), cmocka_unit_test(test_batching),
         cmocka_unit_test(test_retraction), cmocka_unit_test(test_numbers), cmocka_unit_test(test_decimal_overflow), cmocka_unit_test(test_double_retraction),
-        cmocka_unit_test(test_text_and_lists), cmocka_unit_test(test_ttl), cmocka_unit_test(test_many_keys), cmocka_unit_test(test_damaged_image),
+        cmocka_unit_test(test_text_and_lists), cmocka_unit_test(test_rare), cmocka_unit_test(test_ttl), cmocka_unit_test(test_many_keys), cmocka_unit_test(test_damaged_image),
         cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

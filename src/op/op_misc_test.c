@@ -4,6 +4,7 @@
 #include "op/agg.h"
 #include "op/row_order.h"
 #include "op/sorted.h"
+#include "op/value_set.h"
 
 static const char ev[] = "1 a 1 1; 2 b 2 4; 3 a 3 9.999; 4 a 4 10; 5 NULL 5 12; 6 a 6 8 !10; 7 b 7 25; 8 a 8 11 !23; 9 a 9 23.5; 10 b 10 40; 11 a NULL 41; 12 b 12 30 !39";
 static const char ev_schema[] = "id INT, k STRING, v INT, ts TIMESTAMP(3)*";
@@ -246,6 +247,30 @@ static void test_sorted(void **state) {
     wr_sorted_free(s);
 }
 
+static void test_value_set(void **state) {
+    (void)state;
+    wr_rng rng;
+    wr_rng_seed(&rng, 11);
+    wr_agg_slot   slot = {.class = WR_CELL_INT, .storage = WR_S_I64};
+    wr_value_set *s = wr_value_set_new();
+    static int64_t model[700];
+    for (int step = 0; step < 60000; step++) {
+        uint64_t range = step < 20000 ? 12 : 700;
+        wr_cell  v = {{wr_rng_below(&rng, range), 0}};
+        uint32_t at = wr_value_set_find(s, &slot, v);
+        assert_int_equal(at != UINT32_MAX, model[v.w[0]] > 0);
+        if (at != UINT32_MAX) assert_int_equal(s->items[at].n, model[v.w[0]]);
+        if (at == UINT32_MAX) {
+            model[v.w[0]] = step + 1;
+            wr_value_set_add(s, &slot, (wr_set_item){v, step + 1});
+        } else if (wr_rng_below(&rng, 2)) {
+            model[v.w[0]] = 0;
+            wr_value_set_remove(s, &slot, at);
+        }
+    }
+    wr_value_set_free(s);
+}
+
 /* Bytes compare as the values do, in both directions and with NULLs at either end. */
 static void test_row_order(void **state) {
     (void)state;
@@ -332,7 +357,7 @@ static void test_resolve(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tvf), cmocka_unit_test(test_limit), cmocka_unit_test(test_time_sort), cmocka_unit_test(test_check), cmocka_unit_test(test_sorted),
+        cmocka_unit_test(test_tvf), cmocka_unit_test(test_limit), cmocka_unit_test(test_time_sort), cmocka_unit_test(test_check), cmocka_unit_test(test_sorted), cmocka_unit_test(test_value_set),
         cmocka_unit_test(test_row_order), cmocka_unit_test(test_names), cmocka_unit_test(test_resolve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
