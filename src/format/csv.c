@@ -66,6 +66,13 @@ static const uint8_t *record_end(const csv_style *s, const uint8_t *p, const uin
         *end_text = nl ? nl : end;
         return nl ? nl + 1 : NULL;
     }
+    if (!s->escape) { /* most records have no quote: their line is all of them */
+        const uint8_t *nl = memchr(p, '\n', (size_t)(end - p)), *stop = nl ? nl : end;
+        if (!s->quote || !memchr(p, s->quote, (size_t)(stop - p))) {
+            *end_text = stop;
+            return nl ? nl + 1 : NULL;
+        }
+    }
     for (; p < end; p++) {
         char c = (char)*p;
         if (s->escape && c == s->escape) {

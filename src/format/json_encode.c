@@ -38,17 +38,34 @@ static void put_timestamp(const wr_vec *vec, uint32_t row, const wr_json_style *
     wr_sbuf_addc(out, '"');
 }
 
-/* Strings are the bulk of most output: runs without anything to escape are copied whole. */
+/* Is any of eight bytes below 0x20, above 0x7E, a quote or a backslash? (exact for ASCII, and any byte with its high bit says yes) */
+WR_INLINE uint64_t needs_escape(uint64_t x) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+    uint64_t       quote = x ^ ones * '"', slash = x ^ ones * '\\', del = x ^ ones * 0x7F;
+    return (x | (x - ones * 0x20) | (quote - ones) | (slash - ones) | (del - ones)) & high;
+}
+
+/* Strings are the bulk of most output: those without anything to escape are copied whole. */
 static void put_string(wr_str s, wr_sbuf *out) {
-    bool plain = true;
-    for (size_t i = 0; i < s.len; i++) plain &= (uint8_t)s.ptr[i] >= 0x20 && s.ptr[i] != '"' && s.ptr[i] != '\\' && (uint8_t)s.ptr[i] < 0x7F;
-    if (!plain) {
+    uint64_t found = 0, x;
+    size_t   i = 0;
+    for (; i + 8 <= s.len; i += 8) {
+        memcpy(&x, s.ptr + i, 8);
+        found |= needs_escape(x);
+    }
+    x = UINT64_C(0x0101010101010101) * 'a';
+    memcpy(&x, s.ptr + i, s.len - i);
+    if ((found | needs_escape(x)) || out->max) {
         wr_sbuf_add_json(out, s);
         return;
     }
-    wr_sbuf_addc(out, '"');
-    wr_sbuf_add(out, s.ptr, s.len);
-    wr_sbuf_addc(out, '"');
+    wr_sbuf_reserve(out, s.len + 3);
+    char *to = out->at + out->len;
+    *to++ = '"';
+    memcpy(to, s.ptr, s.len);
+    to[s.len] = '"';
+    to[s.len + 1] = 0;
+    out->len += s.len + 2;
 }
 
 static void put_value(const wr_vec *vec, uint32_t row, const wr_json_style *style, wr_sbuf *out);
