@@ -425,18 +425,19 @@ static wr_kernel number_kernel(wr_storage from, wr_storage to) {
 }
 
 static wr_kernel to_decimal(wr_type from, wr_type to, uint32_t *flags) {
-    if (from.id == WR_T_FLOAT || from.id == WR_T_DOUBLE) return float_dec;
-    if (wr_type_is_string(from)) return str_dec;
-    if (from.id == WR_T_BOOLEAN) return int_dec_checked;
+    if (from.id == WR_T_FLOAT || from.id == WR_T_DOUBLE) return *flags |= FN_NULLABLE, float_dec;
+    if (wr_type_is_string(from)) return *flags |= FN_NULLABLE, str_dec;
+    if (from.id == WR_T_BOOLEAN) return *flags |= to.prec == to.scale ? FN_NULLABLE : 0, int_dec_checked;
     if (from.id == WR_T_DECIMAL) {
         bool room = to.prec - to.scale >= from.prec - from.scale;
         if (room && to.scale == from.scale) return *flags |= FN_SAME, NULL;
         if (room && to.scale > from.scale) return *flags |= FN_DENSE, dec_up;
+        if (to.prec - to.scale <= from.prec - from.scale) *flags |= FN_NULLABLE; /* rounding may add a digit */
         return dec_dec;
     }
     if (!wr_type_is_integer(from)) return NULL;
     static const int digits[] = {[WR_T_TINYINT] = 3, [WR_T_SMALLINT] = 5, [WR_T_INT] = 10, [WR_T_BIGINT] = 19};
-    if (to.prec - to.scale < digits[from.id]) return int_dec_checked;
+    if (to.prec - to.scale < digits[from.id]) return *flags |= FN_NULLABLE, int_dec_checked;
     *flags |= FN_DENSE;
     switch (from.id) {
     case WR_T_TINYINT: return i8_dec;

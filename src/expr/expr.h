@@ -80,6 +80,8 @@ bool          wr_fn_exists(wr_str name);
 typedef struct wr_prog wr_prog;
 wr_prog  *wr_prog_new(wr_expr *const *exprs, uint32_t n, const wr_tz *tz, wr_world *world); /* (borrows) exprs: they outlive it */
 void      wr_prog_free(wr_prog *prog);
+/* Optional: the input's column names (borrows), so that error details say `price = 7` instead of `$3 = 7`. */
+void      wr_prog_names(wr_prog *prog, const wr_schema *input);
 /* Evaluates all expressions; out[0..n-1] are filled, each aligned with the physical rows of `in` (dead rows: unspecified). Plain column
  * references share the input's memory (the caller keeps `in` alive by wr_mem_keep). now_us feeds CURRENT_TIMESTAMP etc.
  * WR_DATA with message, detail (expression text, values) when a live row fails. */

@@ -82,6 +82,7 @@ struct wr_call {
     void          **state;   /* of this step, kept between batches; freed by *state_free */
     void          (**state_free)(void *);
     const wr_batch *in;
+    const wr_schema *names;   /* of the input's columns, or NULL */
     const wr_tz    *tz;
     wr_world       *world;
     int64_t         now_us;

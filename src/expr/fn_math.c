@@ -267,7 +267,7 @@ wr_status fn_unhex(wr_call *c) {
         for (size_t i = 0; i < n; i++) {
             int high = i == 0 && odd ? 0 : hex_digit(s.ptr[2 * i - odd]), low = hex_digit(s.ptr[2 * i + 1 - odd]);
             ok &= high >= 0 && low >= 0;
-            p[i] = (char)(high << 4 | (low & 15));
+            p[i] = (char)((high & 15) << 4 | (low & 15));
         }
         if (ok) call_view(c, r, p, n);
         else call_null(c, r);

@@ -44,6 +44,7 @@ struct wr_prog {
     WR_ARR(uint32_t) seen; /* steps that an equal sub-tree may share */
     uint32_t    *out;
     uint32_t     n_out;
+    const wr_schema *names; /* or NULL */
     bool         keeps_consts, keeps_input, has_nested;
     const wr_tz *tz;
     wr_world    *world;
@@ -183,6 +184,8 @@ void wr_prog_free(wr_prog *p) {
     wr_free(p);
 }
 
+void wr_prog_names(wr_prog *p, const wr_schema *input) { p->names = input; }
+
 /* ---- what kernels call ---- */
 void call_need_valid(wr_call *c) {
     if (c->out->valid) return;
@@ -224,14 +227,17 @@ wr_status call_fail(wr_call *c, uint32_t row, const char *code, const char *fmt,
     c->err->at = c->expr->at;
     wr_sbuf detail = {.max = 900};
     wr_sbuf_addz(&detail, "in ");
-    wr_expr_text(c->expr, NULL, &detail);
+    wr_expr_text(c->expr, c->names, &detail);
     uint64_t *bits = wr_arena_calloc(c->scratch, c->in ? (c->in->n_cols + 64) / 64 * 8 + 8 : 8);
     const char *sep = " where ";
     if (c->in && row < c->in->n_rows && c->n > 0) {
         wr_expr_columns(c->expr, bits);
         for (uint32_t k = 0; k < c->in->n_cols; k++) {
             if (!(bits[k >> 6] >> (k & 63) & 1)) continue;
-            wr_sbuf_printf(&detail, "%s$%u = ", sep, k);
+            wr_expr column = {.kind = WR_E_COL, .col = k};
+            wr_sbuf_addz(&detail, sep);
+            wr_expr_text(&column, c->names, &detail);
+            wr_sbuf_addz(&detail, " = ");
             wr_vec_text(&c->in->cols[k], row, c->tz, &detail);
             sep = ", ";
         }
@@ -339,7 +345,7 @@ static wr_status run_call(wr_prog *p, uint32_t at, wr_rows sel) {
         return WR_OK;
     }
     wr_call c = {.expr = s->expr, .impl = s->impl, .n = n, .n_rows = sel.n, .rows = sel.rows, .n_args = s->n_args, .arg = s->argv, .out = &reg->vec,
-                 .escapes = s->escapes, .mem = p->mem, .scratch = p->scratch, .state = &s->state, .state_free = &s->state_free, .in = p->in, .tz = p->tz,
+                 .escapes = s->escapes, .mem = p->mem, .scratch = p->scratch, .state = &s->state, .state_free = &s->state_free, .in = p->in, .names = p->names, .tz = p->tz,
                  .world = p->world, .now_us = p->now_us, .random = prog_random, .rng = p, .err = p->err};
     c.is_try = s->expr->fn->name[0] == 'T' && strcmp(s->expr->fn->name, "TRY_CAST") == 0;
     c.valid_buf = reg->vec.valid ? reg->vec.valid : (s->impl->flags & FN_DENSE) && !custom && !(s->impl->flags & FN_NULLABLE) ? NULL : valid_buffer(p, at, n);

@@ -309,8 +309,7 @@ wr_expr *wr_expr_cast(wr_expr_ctx *ctx, wr_expr *e, wr_type to, bool is_try, wr_
     uint32_t  flags = 0;
     wr_kernel kernel = wr_cast_kernel(e->type, to, &flags);
     if (!kernel && !(flags & FN_SAME)) return cast_refused(ctx, e->type, to, NULL, at);
-    /* narrowing a DECIMAL gives NULL when the digits do not fit */
-    if (to.id == WR_T_DECIMAL && !(flags & FN_DENSE)) flags |= FN_NULLABLE;
+    if (flags & FN_NULLABLE) to.nullable = true; /* to DECIMAL: NULL when the digits do not fit */
     wr_expr **args = wr_new(ctx->arena, wr_expr *);
     args[0] = e;
     return expr_make(ctx->arena, wr_fn_get(is_try ? "TRY_CAST" : "CAST"), to, (wr_impl){.kernel = kernel, .flags = flags}, args, 1, at);
