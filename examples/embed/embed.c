@@ -103,9 +103,9 @@ static int check(const answers *a) {
 }
 
 static const char SQL[] =
-    "CREATE TABLE readings (sensor BIGINT, ts TIMESTAMP(6), `value` DOUBLE, WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)"
+    "CREATE TABLE readings (sensor BIGINT, ts TIMESTAMP(3), `value` DOUBLE, WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)"
     " WITH ('connector' = 'push');"
-    "CREATE TABLE averages (minute_start TIMESTAMP(6), sensor BIGINT, n BIGINT, average DOUBLE) WITH ('connector' = 'callback');"
+    "CREATE TABLE averages (minute_start TIMESTAMP(3), sensor BIGINT, n BIGINT, average DOUBLE) WITH ('connector' = 'callback');"
     "INSERT INTO averages"
     " SELECT window_start, sensor, COUNT(*), AVG(`value`)"
     " FROM TABLE(TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL '1' MINUTE))"

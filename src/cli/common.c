@@ -165,8 +165,8 @@ bool parse_count(const char *text, uint64_t *n) {
 }
 
 int finish_stdout(int code) {
-    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    if (errno == EPIPE) return code ? code : CLI_INTERRUPTED;
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || code) return code; /* one error is said once */
+    if (errno == EPIPE) return CLI_INTERRUPTED;
     fprintf(stderr, "error [58030] cannot write to standard output: %s\n", strerror(errno));
-    return code ? code : CLI_FAILED;
+    return CLI_FAILED;
 }

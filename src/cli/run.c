@@ -142,11 +142,17 @@ static int run_session(wr_session *session, watch *w, job_args *args, int argc, 
     wr_err    err = {0};
     wr_status status = wr_session_run(session, &err);
     fflush(stdout);
+    if (status == WR_IO && !strcmp(err.code, "08006") && strstr(err.message, "standard output")) pipe_closed = 1; /* workers block signals */
     if (pipe_closed) return CLI_INTERRUPTED;
     if (status == WR_CANCELLED) say_resume(argc, argv, w, args);
     else if (status != WR_OK || wr_session_diags(session)->list.n > before) print_report(session, status != WR_OK ? &err : NULL, args->json);
     if (status == WR_OK && w->ledger_open) return CLI_FAILED;
     return exit_code_of(status);
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return !strcmp(path, "-") ? "job" : slash ? slash + 1 : path;
 }
 
 int cmd_run(int argc, char **argv) {
@@ -156,6 +162,7 @@ int cmd_run(int argc, char **argv) {
     int       code = parse(argc, argv, "run", &args, &flags);
     if (code < 0) {
         w.json = args.json, w.quiet = args.quiet;
+        w.name = args.files.n ? base_name(args.files.at[0]) : "job";
         args.opts.final_rows = flags.final_rows;
         args.opts.print_style = !flags.jsonl ? "table" : flags.changelog ? "changelog-jsonl" : "jsonl";
         args.opts.arg = &w;

@@ -24,9 +24,9 @@ static const char *table_name(const wr_pnode *p, wr_str *name) {
     return name->ptr;
 }
 
-static void job_name(const wr_job_plan *plan, wr_sbuf *out) {
+static void job_name(const watch *w, const wr_job_plan *plan, wr_sbuf *out) {
     if (plan->name.len) wr_sbuf_add_str(out, plan->name);
-    else wr_sbuf_addz(out, "job");
+    else wr_sbuf_addz(out, w->name);
 }
 
 /* ---- start ---- */
@@ -43,7 +43,7 @@ static void sinks_text(const wr_job_plan *plan, wr_sbuf *out) {
 
 static void start_text(watch *w, const wr_job_plan *plan, const wr_job_status *s, wr_sbuf *out) {
     const wr_session_opts *o = wr_session_opts_of(w->session);
-    job_name(plan, out);
+    job_name(w, plan, out);
     wr_sbuf_printf(out, ": %u worker%s, memory budget ", wr_session_workers(w->session), wr_session_workers(w->session) == 1 ? "" : "s");
     wr_text_size(wr_session_memory(w->session), out);
     if (!o->state_dir) wr_sbuf_addz(out, ", no state directory");
@@ -64,7 +64,7 @@ static void start_text(watch *w, const wr_job_plan *plan, const wr_job_status *s
 static void start_json(watch *w, const wr_job_plan *plan, const wr_job_status *s, wr_sbuf *out) {
     const wr_session_opts *o = wr_session_opts_of(w->session);
     wr_sbuf name = {0};
-    job_name(plan, &name);
+    job_name(w, plan, &name);
     wr_sbuf_addz(out, "{\"event\":\"start\",\"job\":");
     wr_sbuf_add_json(out, wr_sbuf_str(&name));
     wr_sbuf_printf(out, ",\"workers\":%u,\"memory_limit_bytes\":%" PRIi64 ",\"state_dir\":", wr_session_workers(w->session), wr_session_memory(w->session));
@@ -88,15 +88,19 @@ void watch_start(void *arg, const wr_job_plan *plan, wr_job *job) {
     watch  *w = arg;
     int64_t now = wr_mono_us(wr_world_posix());
     w->started_us = w->last_rows_us = w->last_out_us = now;
-    w->last_rows_in = w->last_rows_out = 0;
     w->rate = 0;
     w->silence[0] = '\0';
     w->next_us = now + LOOK_TTY_US;
     w->next_line_us = now + LINE_US;
-    if (w->quiet) return;
     wr_job_status s;
     wr_sbuf       out = {0};
     wr_job_status_get(job, &s);
+    w->first_rows_in = w->last_rows_in = s.rows_in;
+    w->last_rows_out = s.rows_out;
+    if (w->quiet) {
+        wr_arena_free(s.arena);
+        return;
+    }
     if (w->json) start_json(w, plan, &s, &out);
     else start_text(w, plan, &s, &out);
     wr_arena_free(s.arena);
@@ -188,7 +192,7 @@ void watch_tick(void *arg, wr_job *job) {
         w->last_rows_in = s.rows_in;
         w->last_rows_us = now;
     } else if (!w->rate && now > w->started_us) {
-        w->rate = (double)s.rows_in * 1e6 / (double)(now - w->started_us);
+        w->rate = (double)(s.rows_in - w->first_rows_in) * 1e6 / (double)(now - w->started_us);
     }
     if (s.rows_out != w->last_rows_out) {
         w->last_rows_out = s.rows_out;
@@ -208,13 +212,14 @@ static const char *end_word(const wr_job_status *s, wr_status status) {
 
 static void end_text(watch *w, const wr_job_plan *plan, const wr_job_status *s, wr_status status, wr_sbuf *out) {
     double seconds = (double)s->running_us / 1e6;
-    job_name(plan, out);
+    job_name(w, plan, out);
     wr_sbuf_printf(out, " %s after ", end_word(s, status));
     wr_text_duration(s->running_us, out);
     wr_sbuf_addz(out, ": ");
     add_count(out, s->rows_in);
     wr_sbuf_addz(out, " rows in");
-    if (seconds > 0.01) wr_sbuf_addz(out, " ("), add_rate(out, (double)s->rows_in / seconds), wr_sbuf_addz(out, "/s)");
+    if (w->first_rows_in) wr_sbuf_addz(out, ", "), add_count(out, s->rows_in - w->first_rows_in), wr_sbuf_addz(out, " of them in this run");
+    if (seconds > 0.01) wr_sbuf_addz(out, " ("), add_rate(out, (double)(s->rows_in - w->first_rows_in) / seconds), wr_sbuf_addz(out, "/s)");
     wr_sbuf_addz(out, ", ");
     add_count(out, s->rows_out);
     wr_sbuf_addz(out, " rows out, memory at most ");

@@ -8,6 +8,8 @@ typedef struct watch {
     bool        drawn;                      /* such a line is on the screen */
     bool        started_said, recalled;
     int64_t     started_us, next_us, next_line_us;
+    const char *name;                       /* of the job, if the script gives none */
+    uint64_t    first_rows_in;              /* of the restored ledger */
     uint64_t    last_rows_in, last_rows_out;
     int64_t     last_rows_us, last_out_us;
     double      rate;
