@@ -348,6 +348,10 @@ static const wr_op_vt dedup_vt = {
     .name = "dedup", .on_batch = dedup_on_batch, .on_watermark = dedup_on_watermark, .output_watermark = wr_op_same_watermark, .save = dedup_save,
     .load = dedup_load, .usage = dedup_usage, .close = dedup_close,
 };
+double wr_dedup_key_bytes(const wr_dedup_opts *opts, double key_bytes, double row_bytes) {
+    bool plain = !opts->keep_last && opts->time_col < 0 && !opts->ttl_us, row = opts->keep_last && opts->emit_before;
+    return wr_kmap_entry_bytes(plain ? 0 : sizeof(entry), key_bytes) + (row ? row_bytes + MALLOC_EXTRA : 0);
+}
 wr_op *wr_dedup_new(const wr_dedup_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     dedup *d = wr_calloc(1, sizeof *d);
     d->op = (wr_op){&dedup_vt, ctx};

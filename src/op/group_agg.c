@@ -250,6 +250,15 @@ static const wr_op_vt group_agg_vt = {
     .save = group_agg_save, .load = group_agg_load, .usage = group_agg_usage, .close = group_agg_close,
 };
 
+double wr_group_agg_key_bytes(const wr_group_agg_opts *opts, double key_bytes) {
+    double   fixed, per_value;
+    wr_aggs *a = wr_aggs_new(opts->aggs, opts->n_aggs, opts->retract_input, opts->retract_input);
+    wr_agg_bytes(opts->aggs, opts->n_aggs, opts->retract_input, &fixed, &per_value);
+    double bytes = wr_kmap_entry_bytes((uint32_t)sizeof(head) + a->bytes, key_bytes) + fixed - a->bytes;
+    wr_aggs_free(a);
+    return bytes;
+}
+
 wr_op *wr_group_agg_new(const wr_group_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     group_agg *g = wr_calloc(1, sizeof *g);
     g->op = (wr_op){&group_agg_vt, ctx};

@@ -157,6 +157,10 @@ typedef struct wr_group_agg_opts {
     int64_t         ttl_us;       /* 0 = for ever; event time of the operator's watermark when the input has one, else processing time */
     bool            ttl_event_time;
 } wr_group_agg_opts;
+/* What one key costs with index and slack, from the structs that the operator allocates; key_bytes: average encoded key. Lists of values (per_value of
+ * wr_agg_bytes) come on top. Windows: one key in one pane. Row bytes: encoded row. */
+double wr_group_agg_key_bytes(const wr_group_agg_opts *opts, double key_bytes);
+double wr_window_agg_key_bytes(const wr_window_agg_opts *opts, double key_bytes);
 wr_op *wr_group_agg_new(const wr_group_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
 
 /* ---- joins: output columns = left columns, right columns (semi/anti: left only) ---- */
@@ -218,6 +222,8 @@ typedef struct wr_top_n_opts {
     bool               ltz;
     int64_t            ttl_us;
 } wr_top_n_opts;
+double wr_top_n_key_bytes(const wr_top_n_opts *opts, double key_bytes);
+double wr_top_n_row_bytes(const wr_top_n_opts *opts, double row_bytes, double order_bytes); /* order_bytes: order and unique columns */
 wr_op *wr_top_n_new(const wr_top_n_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
 typedef struct wr_dedup_opts {          /* ROW_NUMBER() OVER (PARTITION BY keys ORDER BY time) = 1 on an append-only input */
     uint32_t        n_keys;
@@ -227,6 +233,7 @@ typedef struct wr_dedup_opts {          /* ROW_NUMBER() OVER (PARTITION BY keys 
     int64_t         ttl_us;
     bool            ttl_event_time;
 } wr_dedup_opts;
+double wr_dedup_key_bytes(const wr_dedup_opts *opts, double key_bytes, double row_bytes);
 wr_op *wr_dedup_new(const wr_dedup_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
 /* Upsert stream (+I/+U/-D by key, -D may carry only the key) to a full changelog; same row twice emits nothing. Also what a sink
  * with a primary key needs when its key is not the query's: keeps the rows per key, emits the last one (Flink's upsert materialiser). */

@@ -355,10 +355,57 @@ static void test_resolve(void **state) {
     wr_arena_free(arena);
 }
 
+/* The bill's arithmetic against what the operators charge, within 25 %. */
+static void close_to(double predicted, double actual) {
+    if (predicted < actual * 0.75 || predicted > actual * 1.25) fail_msg("predicted %.1f, actual %.1f bytes", predicted, actual);
+}
+static double charged(tk *t, wr_op *op, const wr_schema *in, int n) {
+    wr_op_usage use;
+    wr_sbuf rows = {0};
+    for (int i = 0; i < n; i++) wr_sbuf_printf(&rows, "key-%d-of-many %d %d.5 1\n", i % 20000, i, i);
+    int64_t before = wr_account_bytes(&t->acct);
+    tk_send(t, op, 0, in, rows.at);
+    op->vt->usage(op, &use);
+    double bytes = (double)(wr_account_bytes(&t->acct) - before);
+    close_to((double)use.state_bytes, bytes);
+    op->vt->close(op);
+    wr_sbuf_free(&rows);
+    tk_clear(t);
+    return bytes;
+}
+static void test_bill(void **state) {
+    (void)state;
+    tk t;
+    tk_init(&t, 2048);
+    const wr_schema *in = tk_schema(&t, "k STRING, v INT, d DOUBLE, ts TIMESTAMP(3)*");
+    wr_type i = wr_type_of(WR_T_INT), d = wr_type_of(WR_T_DOUBLE);
+    wr_agg  aggs[] = {{.kind = WR_AGG_SUM, .arg = 1, .arg2 = -1, .filter = -1, .arg_type = i, .type = i}, {.kind = WR_AGG_AVG, .arg = 2, .arg2 = -1, .filter = -1, .arg_type = d, .type = d}};
+    double  key = 1 + 4 + 17, row = 1 + key + 4 + 8 + 8, fixed, per_value;
+    wr_group_agg_opts g = {.n_keys = 1, .keys = (uint32_t[]){0}, .n_aggs = 2, .aggs = aggs};
+    close_to(wr_group_agg_key_bytes(&g, key), charged(&t, wr_group_agg_new(&g, in, &t.ctx), in, 20000) / 20000);
+    g.retract_input = true;
+    wr_agg most[] = {{.kind = WR_AGG_MAX, .arg = 1, .arg2 = -1, .filter = -1, .arg_type = i, .type = i}, {.kind = WR_AGG_COUNT, .distinct = true, .arg = 1, .arg2 = -1, .filter = -1, .arg_type = i, .type = wr_type_of(WR_T_BIGINT)}};
+    g.aggs = most;
+    wr_agg_bytes(most, 2, true, &fixed, &per_value);
+    close_to(wr_group_agg_key_bytes(&g, key) + 8 * per_value, charged(&t, wr_group_agg_new(&g, in, &t.ctx), in, 160000) / 20000);
+    wr_window_agg_opts w = {.window = win(WR_WINDOW_HOP, 20, 10, 0, 3), .n_keys = 1, .keys = g.keys, .n_aggs = 1, .aggs = aggs};
+    close_to(wr_window_agg_key_bytes(&w, key), charged(&t, wr_window_agg_new(&w, in, &t.ctx), in, 20000) / 20000);
+    w.n_aggs = 2; /* AVG(DOUBLE) cannot be subtracted */
+    close_to(wr_window_agg_key_bytes(&w, key), charged(&t, wr_window_agg_new(&w, in, &t.ctx), in, 20000) / 20000);
+    wr_sort_key order = {.col = 2};
+    wr_top_n_opts n = {.n_keys = 1, .keys = g.keys, .n_order = 1, .order = &order, .first = 1, .last = 5, .window_end = -1};
+    close_to(wr_top_n_key_bytes(&n, key) + 5 * wr_top_n_row_bytes(&n, row, 9), charged(&t, wr_top_n_new(&n, in, &t.ctx), in, 160000) / 20000);
+    for (int mode = 0; mode < 3; mode++) {
+        wr_dedup_opts k = {.n_keys = 1, .keys = g.keys, .time_col = mode ? 3 : -1, .keep_last = mode, .emit_before = mode == 2};
+        close_to(wr_dedup_key_bytes(&k, key, row), charged(&t, wr_dedup_new(&k, in, &t.ctx), in, 20000) / 20000);
+    }
+    tk_free(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tvf), cmocka_unit_test(test_limit), cmocka_unit_test(test_time_sort), cmocka_unit_test(test_check), cmocka_unit_test(test_sorted), cmocka_unit_test(test_value_set),
-        cmocka_unit_test(test_row_order), cmocka_unit_test(test_names), cmocka_unit_test(test_resolve),
+        cmocka_unit_test(test_row_order), cmocka_unit_test(test_bill), cmocka_unit_test(test_names), cmocka_unit_test(test_resolve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -377,6 +377,15 @@ static const wr_op_vt top_n_vt = {
     .load = top_n_load, .usage = top_n_usage, .close = top_n_close,
 };
 
+double wr_top_n_key_bytes(const wr_top_n_opts *opts, double key_bytes) {
+    double list = sizeof(wr_sorted) + 2 * MALLOC_EXTRA + 8; /* without its rows */
+    return wr_kmap_entry_bytes(sizeof(wr_rank_group), key_bytes) + (opts->retract_input && opts->n_unique ? 2 : 1) * list;
+}
+double wr_top_n_row_bytes(const wr_top_n_opts *opts, double row_bytes, double order_bytes) {
+    const double slack = 1 / 0.7; /* a chunk is between half full and full */
+    return (opts->retract_input && opts->n_unique ? 2 : 1) * sizeof(wr_ranked) * slack + row_bytes + order_bytes + MALLOC_EXTRA;
+}
+
 wr_op *wr_top_n_new(const wr_top_n_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     wr_top_n *t = wr_calloc(1, sizeof *t);
     t->op = (wr_op){&top_n_vt, ctx};

@@ -260,6 +260,18 @@ static const wr_op_vt window_agg_vt = {
     .save = window_agg_save, .load = window_agg_load, .usage = window_agg_usage, .close = window_agg_close,
 };
 
+double wr_window_agg_key_bytes(const wr_window_agg_opts *opts, double key_bytes) {
+    double   fixed, per_value;
+    bool     hop = !opts->input_is_windowed && opts->window.kind == WR_WINDOW_HOP && opts->window.slide_us != opts->window.size_us;
+    wr_aggs *a = wr_aggs_new(opts->aggs, opts->n_aggs, opts->retract_input, opts->retract_input || hop);
+    wr_agg_bytes(opts->aggs, opts->n_aggs, opts->retract_input, &fixed, &per_value);
+    double   lists = WR_MAX(fixed - a->bytes, 0.0);
+    uint32_t value = hop && !a->invertible ? 2 * a->bytes + (uint32_t)sizeof(wr_pane_link) : a->bytes;
+    if (!a->has_heap) lists = 0;
+    wr_aggs_free(a);
+    return wr_kmap_entry_bytes(value, key_bytes) + lists;
+}
+
 wr_op *wr_window_agg_new(const wr_window_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     if (opts->window.kind == WR_WINDOW_SESSION && !opts->input_is_windowed) return wr_session_agg_new(opts, input, ctx);
     wr_window_agg *a = wr_calloc(1, sizeof *a);
