@@ -60,6 +60,11 @@ wr_status option_error(wr_connect_ctx *ctx, const wr_table_info *t, const char *
     return WR_USER;
 }
 
+void point_at_path(const wr_table_info *t, wr_err *err) {
+    const wr_option *o = wr_options_find(&t->options, "path");
+    if (err && o && !err->at.line) err->at = o->at;
+}
+
 wr_str option_text(const wr_table_info *t, const wr_option_spec *specs, const char *key) { return wr_str_trim(wr_option_string(&t->options, specs, key)); }
 
 static void list_formats(wr_diags *diags, wr_str name, bool for_write) {
@@ -174,6 +179,7 @@ static const wr_connector *check_connector(const wr_table_info *t, bool as_sourc
     size_t  n = 0;
     for (size_t i = 0; i < atomic_load(&n_connectors); i++) {
         if (as_source ? !connectors[i]->source_new : !connectors[i]->sink_new) continue;
+        if (connectors[i] == &wr_connector_result) continue; /* not for tables */
         names[n++] = wr_str_of(connectors[i]->name);
         wr_sbuf_printf(&text, "%s%s", text.len ? ", " : "", connectors[i]->name);
     }

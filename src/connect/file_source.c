@@ -617,7 +617,10 @@ wr_status file_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source
     for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = format->decoder_new(&opts, &s->decoders[i], ctx->diags);
     if (status == WR_UNSUPPORTED) status = WR_USER;
     file_list found = {0};
-    if (status == WR_OK) status = file_list_find(s->world, s->paths, !s->tail, &found, err);
+    if (status == WR_OK) {
+        status = file_list_find(s->world, s->paths, !s->tail, &found, err);
+        if (status != WR_OK) point_at_path(t, err);
+    }
     for (uint32_t i = 0; status == WR_OK && i < found.list.n; i++) add_part(s, found.list.at[i].path, &found.list.at[i].info);
     file_list_free(&found);
     s->last_look_us = wr_mono_us(s->world);

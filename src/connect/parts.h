@@ -34,6 +34,7 @@ wr_status file_reader_info(file_reader *r, wr_file_info *info, wr_err *err);
 
 /* ---- connect.c ---- */
 WR_PRINTF(5, 6) WR_COLD wr_status option_error(wr_connect_ctx *ctx, const wr_table_info *t, const char *key, const char *code, const char *fmt, ...);
+void     point_at_path(const wr_table_info *t, wr_err *err); /* an error about a file points at the option that named it */
 wr_str   option_text(const wr_table_info *t, const wr_option_spec *specs, const char *key);
 /* The table's options as those of a format see them, and the format itself; diagnostics if it is not there. */
 const wr_format *table_format(const wr_table_info *t, wr_connect_ctx *ctx);

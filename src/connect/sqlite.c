@@ -479,6 +479,7 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
     s->codec = wr_rowcodec_new(s->arena, types, t->schema->n);
     wr_status status = open_db(s, ctx, create, err);
     if (status != WR_OK) {
+        point_at_path(t, err);
         sink_close(&s->base, false, NULL);
         return status;
     }

@@ -149,10 +149,10 @@ wr_put wr_scalar_put_number(wr_str text, wr_vec *vec, uint32_t row) {
 
 /* ---- times ---- */
 
-WR_INLINE bool digits2(const char *p, int32_t *out) {
+WR_INLINE unsigned digits2(const char *p, int32_t *out) {
     unsigned a = (unsigned)(uint8_t)p[0] - '0', b = (unsigned)(uint8_t)p[1] - '0';
     *out = (int32_t)(a * 10 + b);
-    return a <= 9 && b <= 9;
+    return (unsigned)(a <= 9) & (unsigned)(b <= 9); /* a number, so that several are joined without branches */
 }
 
 /* "yyyy-MM-dd" at p (10 bytes). */
