@@ -222,13 +222,20 @@ bool res_array_contains(wr_resolve *r) {
 /* ---- the same elements in another choice or order ---- */
 typedef enum wr_rebuild { RB_DISTINCT, RB_REVERSE, RB_SORT, RB_REMOVE, RB_SLICE } wr_rebuild;
 
-static void sort_rows(const wr_vec *kid, uint32_t *at, uint32_t n) { /* merge sort: stable, n log n whatever the data */
+typedef struct wr_sort_order { bool desc, nulls_last; } wr_sort_order;
+WR_INLINE bool in_order(const wr_vec *kid, uint32_t a, uint32_t b, wr_sort_order o) { /* a may stand before b */
+    bool na = wr_vec_is_null(kid, a), nb = wr_vec_is_null(kid, b);
+    if (na || nb) return na == nb || (o.nulls_last ? nb : na);
+    int d = wr_vec_compare(kid, a, kid, b);
+    return o.desc ? d >= 0 : d <= 0;
+}
+static void sort_rows(const wr_vec *kid, uint32_t *at, uint32_t n, wr_sort_order order) { /* merge sort: stable, n log n whatever the data */
     if (n < 2) return;
     uint32_t *tmp = wr_malloc(n * sizeof *tmp);
     for (uint32_t width = 1; width < n; width *= 2) {
         for (uint32_t lo = 0; lo < n; lo += 2 * width) {
             uint32_t mid = WR_MIN(lo + width, n), hi = WR_MIN(lo + 2 * width, n), a = lo, b = mid;
-            for (uint32_t k = lo; k < hi; k++) tmp[k] = b >= hi || (a < mid && wr_vec_compare(kid, at[a], kid, at[b]) <= 0) ? at[a++] : at[b++];
+            for (uint32_t k = lo; k < hi; k++) tmp[k] = b >= hi || (a < mid && in_order(kid, at[a], at[b], order)) ? at[a++] : at[b++];
         }
         memcpy(at, tmp, n * sizeof *tmp);
     }
@@ -269,7 +276,10 @@ static wr_status rebuild(wr_call *c) {
             if (what == RB_REMOVE && wr_vec_equal(kid, x, c->arg[1].vec, r & c->arg[1].mask)) continue;
             wr_arr_push(&rows.list, x);
         }
-        if (what == RB_SORT) sort_rows(kid, rows.list.at + first, rows.list.n - first);
+        if (what == RB_SORT) {
+            bool desc = c->n_args > 1 && !ARG(c, 1, uint8_t, r);
+            sort_rows(kid, rows.list.at + first, rows.list.n - first, (wr_sort_order){desc, c->n_args > 2 ? !ARG(c, 2, uint8_t, r) : desc});
+        }
         OUT(c, wr_list)[r] = (wr_list){first, rows.list.n - first};
     }
     take(c, 0, kid, &rows);
@@ -288,6 +298,10 @@ bool res_array_rebuild(wr_resolve *r) {
         if (r->n < 2 || r->n > 3) return false;
         for (uint32_t i = 1; i < r->n; i++)
             if (!wr_type_is_integer(r->args[i]->type) || !res_cast(r, i, wr_type_of(WR_T_BIGINT))) return false;
+    } else if (what == RB_SORT) {
+        if (r->n > 3) return false;
+        for (uint32_t i = 1; i < r->n; i++)
+            if (r->args[i]->type.id != WR_T_BOOLEAN) return false;
     } else if (r->n != 1) {
         return false;
     }
@@ -342,6 +356,39 @@ bool res_array_append(wr_resolve *r) {
     wr_type t = r->args[0]->type.kids[0];
     t.nullable |= r->args[1]->type.nullable;
     return res_set(r, array_of(r, t), append_kernel, 0);
+}
+
+/* ARRAY_UNION, ARRAY_INTERSECT, ARRAY_EXCEPT: sets in the order of the first array, each value once. */
+static bool list_has(const wr_vec *kid, wr_list l, const wr_vec *x, uint32_t row) {
+    for (uint32_t i = 0; i < l.len; i++)
+        if (wr_vec_equal(kid, l.offset + i, x, row)) return true;
+    return false;
+}
+static wr_status set_kernel(wr_call *c) {
+    char    what = (char)c->impl->extra[0];
+    wr_vec *out = &c->out->kids[0];
+    for ROWS(c, r) {
+        wr_list row = {out->n, 0}, other = *list_at(c, 1, r);
+        for (uint32_t k = 0; k < (what == 'U' ? 2u : 1u); k++) {
+            const wr_list *l = list_at(c, k, r);
+            const wr_vec  *kid = &c->arg[k].vec->kids[0];
+            for (uint32_t i = 0; i < l->len; i++) {
+                if (what != 'U' && list_has(&c->arg[1].vec->kids[0], other, kid, l->offset + i) != (what == 'I')) continue;
+                row.len = out->n - row.offset;
+                if (!list_has(out, row, kid, l->offset + i)) append(out, kid, l->offset + i, c->mem);
+            }
+        }
+        row.len = out->n - row.offset;
+        OUT(c, wr_list)[r] = row;
+    }
+    return WR_OK;
+}
+bool res_array_set(wr_resolve *r) {
+    wr_type t;
+    if (r->n != 2 || !is_list(r->args[0]->type) || !is_list(r->args[1]->type) || !wr_type_common(r->args[0]->type.kids[0], r->args[1]->type.kids[0], &t)) return false;
+    if (!res_cast(r, 0, array_of(r, t)) || !res_cast(r, 1, array_of(r, t))) return false;
+    r->extra[0] = r->fn->name[6];
+    return res_set(r, array_of(r, t), set_kernel, 0);
 }
 
 /* ---- one element or a text ---- */
@@ -403,6 +450,21 @@ bool res_map_part(wr_resolve *r) {
     if (r->n != 1 || r->args[0]->type.id != WR_T_MAP) return false;
     r->extra[0] = strcmp(r->fn->name, "MAP_VALUES") == 0;
     return res_set(r, array_of(r, r->args[0]->type.kids[r->extra[0]]), map_part, 0);
+}
+static wr_status map_entries(wr_call *c) {
+    wr_vec *rows = &c->out->kids[0];
+    const wr_vec *in = c->arg[0].vec;
+    for ROWS(c, r) OUT(c, wr_list)[r] = *list_at(c, 0, r);
+    *rows = (wr_vec){.type = c->out->type.kids[0], .n = in->kids[0].n, .kids = wr_mem_calloc(c->mem, 2 * sizeof(wr_vec))};
+    for (uint32_t k = 0; k < 2; k++) rows->kids[k] = in->kids[k], rows->kids[k].type = rows->type.kids[k];
+    return WR_OK;
+}
+bool res_map_entries(wr_resolve *r) {
+    if (r->n != 1 || r->args[0]->type.id != WR_T_MAP) return false;
+    wr_str *names = wr_new_n(r->ctx->arena, wr_str, 2);
+    names[0] = WR_STR("key"), names[1] = WR_STR("value");
+    wr_type row = {.id = WR_T_ROW, .n_kids = 2, .kids = r->args[0]->type.kids, .names = names};
+    return res_set(r, array_of(r, row), map_entries, 0);
 }
 static wr_status from_arrays(wr_call *c) {
     wr_u32s keys = {0}, values = {0};

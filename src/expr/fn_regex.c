@@ -178,7 +178,9 @@ static wr_regex *regex_of(wr_call *c, wr_str source, bool similar, wr_str escape
 /* > 0: groups, 0: no match, -1: a limit was hit. */
 static int regex_match(wr_regex *x, wr_str s, size_t from) {
     int rc = pcre2_match(x->code, (PCRE2_SPTR)(s.ptr ? s.ptr : ""), s.len, from, 0, x->match, x->limits);
-    if (rc == PCRE2_ERROR_NOMATCH) return 0;
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* a long text: the interpreter has its own, larger limit */
+        rc = pcre2_match(x->code, (PCRE2_SPTR)(s.ptr ? s.ptr : ""), s.len, from, PCRE2_NO_JIT, x->match, x->limits);
+    if (rc == PCRE2_ERROR_NOMATCH || rc == PCRE2_ERROR_BADUTFOFFSET) return 0;
     return rc < 0 ? -1 : rc;
 }
 static wr_status hit_limit(wr_call *c, uint32_t r, const wr_regex *x) {

@@ -227,7 +227,7 @@ static wr_status pad(wr_call *c, bool left) {
     for ROWS(c, r) {
         wr_str  s = arg_str(c, 0, r), fill = arg_str(c, 2, r);
         int64_t want = ARG(c, 1, int64_t, r), have = (int64_t)wr_utf8_chars(s);
-        if (want < 0 || (fill.len == 0 && want > have)) {
+        if (want < 0 || fill.len == 0) {
             call_null(c, r);
             continue;
         }
@@ -359,8 +359,7 @@ wr_status fn_overlay(wr_call *c) {
             continue;
         }
         size_t head = wr_utf8_offset(s, (size_t)start - 1);
-        size_t tail = n < 0 || start - 1 + n >= have ? s.len : wr_utf8_offset(s, (size_t)(start - 1 + n));
-        if (n < 0) tail = head;
+        size_t tail = n <= 0 || start - 1 + n >= have ? s.len : wr_utf8_offset(s, (size_t)(start - 1 + n)); /* n <= 0: the rest is dropped, as Flink */
         size_t len = head + with.len + s.len - tail;
         char  *p = call_text(c, len);
         memcpy(p, s.ptr, head);
@@ -402,9 +401,15 @@ wr_status fn_split_index(wr_call *c) {
         }
         size_t      at = 0;
         const char *hit = NULL;
-        if (sep.len == 0) { /* parts are the characters */
-            wr_str part = chars_of(s, (size_t)want, 1);
-            if (part.len) call_view(c, r, part.ptr, part.len);
+        if (sep.len == 0) { /* divided at white space, as Flink */
+            size_t end = 0, from = 0;
+            for (;; end++) {
+                bool stop = end == s.len || strchr(" \t\n\r\f\v", s.ptr[end]) != NULL;
+                if (stop && want-- == 0) break;
+                if (end == s.len) break;
+                if (stop) from = end + 1;
+            }
+            if (want < 0) call_view(c, r, s.ptr + from, end - from);
             else call_null(c, r);
             continue;
         }
