@@ -76,6 +76,7 @@ static bool hidden(const char *name, wr_str pattern) {
 }
 
 static void add_file(file_list *out, const char *path, const wr_file_info *info) {
+    out->n_named++;
     for (uint32_t i = 0; i < out->list.n; i++) /* named twice, or by two names */
         if (out->list.at[i].info.inode == info->inode && out->list.at[i].info.device == info->device) return;
     wr_arr_push(&out->list, (file_entry){wr_strdup(path), *info});
@@ -190,11 +191,11 @@ wr_status file_list_find(wr_world *w, wr_str paths, bool must, file_list *out, w
         p = stop + 1;
         if (wr_str_starts(path, WR_STR("file://"))) path.ptr += 7, path.len -= 7;
         if (!path.len) continue;
-        uint32_t before = out->list.n;
+        uint32_t before = out->n_named;
         wr_str   root = *path.ptr == '/' ? WR_STR("/") : WR_STR(""), rest = path;
         while (rest.len && *rest.ptr == '/') rest.ptr++, rest.len--;
         WR_TRY(walk(w, root, rest, out, err));
-        if (must && out->list.n == before) return fail_missing(w, path, err);
+        if (must && out->n_named == before) return fail_missing(w, path, err);
     }
     if (must && !out->list.n) return wr_fail(err, WR_IO, "58P01", "the option 'path' is empty");
     return WR_OK;

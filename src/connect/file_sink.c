@@ -18,7 +18,7 @@ typedef struct file_sink {
     wr_account *acct;
     wr_str      table;
     char       *path;
-    bool        directory, append, staging; /* staging: prepare was called, so what is not prepared will be read again */
+    bool        directory, append, staging; /* staging: there are checkpoints (recover or prepare was called), so what is not prepared will be read again */
     wr_encoder *encoder;
     wr_sbuf     buffer;
     int64_t     charged;
@@ -196,6 +196,8 @@ static wr_status remove_orphans(file_sink *s, wr_err *err) {
 
 static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
     file_sink *s = (file_sink *)base;
+    s->staging = true;
+    if (!staged.len) epoch = 0; /* the sink was not there at the checkpoint */
     if (s->directory) {
         if (epoch) WR_TRY(sink_commit(base, epoch, staged, err));
         return explain(s, remove_orphans(s, err), err);

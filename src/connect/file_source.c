@@ -30,7 +30,7 @@ typedef struct file_part {
     uint64_t         used;     /* turn of the last use, for closing the least recently used */
     wr_sbuf          carry;    /* compressed: text read but not handed out */
     uint64_t         skipping; /* bytes passed over of an over-long record, 0 = none */
-    uint8_t          shown[RAW_SHOWN];
+    uint8_t          shown[RAW_SHOWN], n_shown; /* the beginning of it */
     wr_envelope_seen seen;
     bool             done;     /* never again */
     bool             at_end;   /* nothing more until the next look */
@@ -286,10 +286,10 @@ static wr_status pass_over(file_source *s, file_part *p, uint32_t index, wr_chun
     mem = wr_mem_new(RAW_SHOWN + 256);
     uint8_t *shown = wr_mem_alloc(mem, RAW_SHOWN + 64);
     memset(shown, 0, RAW_SHOWN + 64);
-    memcpy(shown, p->shown, RAW_SHOWN);
+    memcpy(shown, p->shown, p->n_shown);
     bool done = end && !nl;
     p->done = done;
-    *out = (wr_chunk){.partition = index, .first = p->offset == 0, .last = done, .offset = p->offset, .mem = mem, .data = shown, .len = RAW_SHOWN};
+    *out = (wr_chunk){.partition = index, .first = p->offset == 0, .last = done, .offset = p->offset, .mem = mem, .data = shown, .len = p->n_shown};
     chunk_note *note = note_of(p, mem);
     note->too_long = p->skipping;
     out->rows_from = (uint64_t)(uintptr_t)note;
@@ -333,7 +333,8 @@ static wr_status read_part(file_source *s, file_part *p, uint32_t index, wr_chun
             return WR_OK;
         }
         if ((int64_t)len > s->max_record_bytes) { /* no end in sight */
-            memcpy(p->shown, data, RAW_SHOWN);
+            p->n_shown = (uint8_t)WR_MIN(len, (size_t)RAW_SHOWN);
+            memcpy(p->shown, data, p->n_shown);
             p->skipping = len;
             keep_carry(s, p, data, 0);
             wr_mem_unref(mem);
@@ -607,7 +608,7 @@ wr_status file_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source
     if (!wr_option_duration(&t->options, specs, "source.monitor-interval", &s->poll_us, ctx->diags) ||
         !wr_option_size(&t->options, wr_source_specs, "max-record-bytes", &s->max_record_bytes, ctx->diags))
         status = WR_USER;
-    s->max_record_bytes = WR_MIN(WR_MAX(s->max_record_bytes, 1024), INT64_C(1) << 30);
+    s->max_record_bytes = WR_MIN(WR_MAX(s->max_record_bytes, 1), INT64_C(1) << 30);
     bool *key = wr_arena_calloc(ctx->arena, t->schema->n + 1);
     for (uint32_t i = 0; i < t->n_key; i++) key[t->key[i]] = true;
     wr_schema *physical = wr_new(ctx->arena, wr_schema); /* outlives the decoders, which borrow it */

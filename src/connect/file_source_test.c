@@ -40,6 +40,8 @@ static void files_globs_directories(void **state) {
     expect_all(&r, &t, "b.jsonl:3\n");
     t = TABLE(&r, "path", wr_arena_printf(r.arena, "%s, %s", in_dir(&r, "?/b.json*"), in_dir(&r, "d/a.jsonl")));
     expect_all(&r, &t, "b.jsonl:3\na.jsonl:1\na.jsonl:2\n");
+    t = TABLE(&r, "path", wr_arena_printf(r.arena, "%s,%s", in_dir(&r, "d/b.jsonl"), in_dir(&r, "d/b.jsonl"))); /* named twice, read once */
+    expect_all(&r, &t, "b.jsonl:3\n");
     rig_close(&r);
 }
 

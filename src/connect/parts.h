@@ -10,7 +10,10 @@ typedef struct file_entry {
     char        *path;
     wr_file_info info;
 } file_entry;
-typedef struct file_list { WR_ARR(file_entry) list; } file_list;
+typedef struct file_list {
+    WR_ARR(file_entry) list;
+    uint32_t n_named; /* a file that is named twice counts twice here */
+} file_list;
 void      file_list_free(file_list *list);
 /* All files that the option names now: a file, a glob, a directory (not recursive; names with . or _ are hidden), several with commas.
  * `must`: nothing found is an error, with the nearest name there is. */

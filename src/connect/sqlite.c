@@ -15,7 +15,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
-enum { STAGED_VERSION = 1, SCRATCH_ROWS = 512 };
+enum { STAGED_VERSION = 1, SCRATCH_ROWS = 512, LOG_BYTES = 8 << 20 };
 
 typedef struct sqlite_sink {
     wr_sink          base;
@@ -27,7 +27,7 @@ typedef struct sqlite_sink {
     uint32_t         n_key;
     uint32_t        *key;
     int64_t          busy_ms;
-    bool             fresh, staging; /* staging: prepare was called, so what is not prepared will be read again */
+    bool             fresh, staging; /* staging: there are checkpoints (recover or prepare was called), so what is not prepared will be read again */
     sqlite3         *db;
     sqlite3_stmt    *put, *del;
     wr_rowcodec     *codec;
@@ -354,11 +354,17 @@ static wr_status apply(sqlite_sink *s, uint64_t epoch, wr_str log, wr_err *err) 
     return WR_OK;
 }
 
+static wr_status flush_log(sqlite_sink *s, wr_err *err) {
+    if (!s->log.len) return WR_OK;
+    WR_TRY(apply(s, 0, wr_sbuf_str(&s->log), err));
+    wr_sbuf_clear(&s->log);
+    return WR_OK;
+}
+
 /* ---- the sink ---- */
 
 static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     sqlite_sink *s = (sqlite_sink *)base;
-    (void)err;
     for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
         uint32_t row = wr_batch_row(batch, i);
         wr_put_u8(&s->log, wr_batch_kind(batch, row));
@@ -367,16 +373,10 @@ static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
         wr_put_bytes(&s->log, s->row.at, s->row.len);
     }
     log_charge(s);
-    return WR_OK;
+    return s->log.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
 }
 
-static wr_status sink_flush(wr_sink *base, wr_err *err) {
-    sqlite_sink *s = (sqlite_sink *)base;
-    if (!s->log.len) return WR_OK;
-    WR_TRY(apply(s, 0, wr_sbuf_str(&s->log), err));
-    wr_sbuf_clear(&s->log);
-    return WR_OK;
-}
+static wr_status sink_flush(wr_sink *base, wr_err *err) { return flush_log((sqlite_sink *)base, err); }
 
 static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr_err *err) {
     sqlite_sink *s = (sqlite_sink *)base;
@@ -398,11 +398,9 @@ static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_er
 
 static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
     sqlite_sink *s = (sqlite_sink *)base;
-    if (!epoch) {
-        s->fresh = true;
-        return WR_OK;
-    }
-    s->fresh = false;
+    s->staging = true;
+    s->fresh = !epoch || !staged.len; /* nothing staged: the sink was not there at the checkpoint */
+    if (s->fresh) return WR_OK;
     uint64_t have;
     WR_TRY(stored_epoch(s, &have, err));
     if (have > epoch) {
@@ -452,6 +450,7 @@ static wr_status open_db(sqlite_sink *s, wr_connect_ctx *ctx, bool create, wr_er
     sqlite3_busy_timeout(s->db, (int)s->busy_ms);
     WR_TRY(run(s, "PRAGMA journal_mode = WAL", "switch to WAL", err));
     WR_TRY(run(s, "PRAGMA synchronous = FULL", "set synchronous", err));
+    WR_TRY(run(s, "PRAGMA wal_autocheckpoint = 8000", "set the size of the log", err)); /* 32 MB: pages written often go to the table once */
     WR_TRY(run(s, "CREATE TABLE IF NOT EXISTS weir_epoch (job TEXT NOT NULL, sink TEXT NOT NULL, epoch INTEGER NOT NULL, PRIMARY KEY (job, sink))", "create weir_epoch", err));
     if (create) WR_TRY(create_table(s, err));
     WR_TRY(check_table(s, err));
