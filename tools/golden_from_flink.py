@@ -11,7 +11,7 @@ they read (${DIR}/x is SCRIPT's data/x), and the rows that are left after all ch
     -- loose                rows-loose instead of rows
 Rows are written as CAST(x AS STRING) writes them: the types of the result's columns give back the zeros that the gateway's JSON drops.
 Statements that Flink refuses are listed on stderr and left out. The gateway must run (see tests/golden/scripts/README.md); GATEWAY_PORT names it."""
-import base64, datetime, decimal, json, os, re, sys, time, urllib.error, urllib.request, zoneinfo
+import base64, decimal, json, os, re, sys, time, urllib.error, urllib.request
 
 GW = 'http://localhost:' + os.environ.get('GATEWAY_PORT', '18083')
 D = decimal.Decimal
@@ -55,31 +55,27 @@ def fraction(text, precision):
 
 def precision_of(t, default): return t.get('precision', default)
 
-def text(v, t, zone):
+def text(v, t):
     if v is None: return 'NULL'
-    kind = t['type'].split('(')[0].split(' ')[0] if 'precision' not in t else t['type']
     kind = t['type']
     if kind == 'BOOLEAN': return 'TRUE' if v else 'FALSE'
     if kind == 'DECIMAL': return format(D(str(v)).quantize(D(1).scaleb(-t.get('scale', 0))), 'f')
     if kind in ('FLOAT', 'DOUBLE'): return str(v)
     if kind.startswith('TIMESTAMP'):
         p = precision_of(t, 6)
-        if kind.endswith('LOCAL_TIME_ZONE'):
-            head, _, tail = v.rstrip('Z').partition('.')
-            at = datetime.datetime.fromisoformat(head).replace(tzinfo=datetime.timezone.utc).astimezone(zoneinfo.ZoneInfo(zone))
-            return fraction(at.strftime('%Y-%m-%d %H:%M:%S') + '.' + tail, p)
+        if kind.endswith('LOCAL_TIME_ZONE'): return fraction(v.rstrip('Z').replace('T', ' '), p)  # local already
         return fraction(v.replace('T', ' '), p)
     if kind.startswith('TIME'): return fraction(v, precision_of(t, 0))
     if kind in ('BINARY', 'VARBINARY', 'BYTES'): return base64.b64decode(v).decode('utf-8', 'replace')
-    if kind == 'ARRAY': return '[' + ', '.join(text(x, t['elementType'], zone) for x in v) + ']'
-    if kind == 'MAP': return '{' + ', '.join('%s=%s' % (k, text(x, t['valueType'], zone)) for k, x in v.items()) + '}'
-    if kind == 'ROW': return '(' + ', '.join(text(v[f['name']], f['fieldType'], zone) for f in t['fields']) + ')'
+    if kind == 'ARRAY': return '[' + ', '.join(text(x, t['elementType']) for x in v) + ']'
+    if kind == 'MAP': return '{' + ', '.join('%s=%s' % (k, text(x, t['valueType'])) for k, x in v.items()) + '}'
+    if kind == 'ROW': return '(' + ', '.join(text(v[f['name']], f['fieldType']) for f in t['fields']) + ')'
     return str(v)
 
-def fold(cols, rows, zone):
+def fold(cols, rows):
     left, strange = [], 0
     for r in rows:
-        line = ' | '.join(text(v, t, zone) for v, t in zip(r['fields'], cols))
+        line = ' | '.join(text(v, t) for v, t in zip(r['fields'], cols))
         if KIND[r['kind']][0] == '+': left.append(line)
         elif line in left: left.remove(line)
         else: strange += 1
@@ -163,7 +159,7 @@ def main():
         if m: ddl[m.group(1)] = sql
         if m or not re.match(r'(SELECT|WITH|VALUES|\()', sql, re.I): continue
         n += 1
-        left, strange = fold(cols, rows, zone)
+        left, strange = fold(cols, rows)
         if strange: sys.stderr.write(f"STRANGE {topic} {o.get('case')}: {strange} retractions without a row\n")
         if any('\n' in r for r in left): sys.stderr.write(f"NEWLINE in {o.get('case')}\n")
         write_case(out, o.get('case', f'{topic}_{n:03d}'), options, needed(sql, ddl), sql, left, folder)

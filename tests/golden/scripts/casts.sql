@@ -11,7 +11,9 @@ SELECT id, TRY_CAST(v AS DECIMAL(10,2)), TRY_CAST(v AS DECIMAL(3,0)) FROM c WHER
 -- case try_cast_boolean
 SELECT id, TRY_CAST(v AS BOOLEAN) FROM c;
 -- case try_cast_date_time
-SELECT id, TRY_CAST(v AS DATE), TRY_CAST(v AS TIME), TRY_CAST(v AS TIMESTAMP(3)), TRY_CAST(v AS TIMESTAMP(0)) FROM c WHERE id NOT IN (1, 2, 10, 18);
+SELECT id, TRY_CAST(v AS DATE), TRY_CAST(v AS TIME), TRY_CAST(v AS TIMESTAMP(3)), TRY_CAST(v AS TIMESTAMP(0)) FROM c WHERE id NOT IN (1, 2, 10, 18, 22);
+-- case try_cast_timestamp_with_t
+SELECT id, TRY_CAST(v AS DATE), TRY_CAST(v AS TIMESTAMP(3)) FROM c WHERE id = 22;
 -- case try_cast_date_year_only
 SELECT id, TRY_CAST(v AS DATE), TRY_CAST(v AS TIME) FROM c WHERE id IN (1, 2, 10, 18);
 -- case try_cast_binary_char

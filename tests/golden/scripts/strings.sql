@@ -5,14 +5,14 @@ SELECT id, s || p, CONCAT(s, '-', p), CONCAT_WS('/', s, p, 'z'), 'x' || s || 'y'
 SELECT id, UPPER(s), LOWER(s), INITCAP(s) FROM t WHERE id NOT IN (3, 4);
 -- case upper_lower_unicode
 SELECT id, UPPER(s), LOWER(s) FROM t WHERE id IN (3, 4);
--- case lengths
-SELECT id, CHAR_LENGTH(s), CHARACTER_LENGTH(p), LENGTH(s) FROM t;
 -- case lengths_basic
 SELECT id, CHAR_LENGTH(s), CHARACTER_LENGTH(p) FROM t;
 -- case substring
 SELECT id, '[' || SUBSTRING(s, n) || ']', '[' || SUBSTRING(s, 2, 3) || ']', '[' || SUBSTRING(s FROM 3 FOR 2) || ']', '[' || SUBSTR(s, -3) || ']', '[' || SUBSTRING(s, 0, 2) || ']' FROM t;
 -- case substring_edges
-SELECT '[' || SUBSTRING('hello', 6) || ']', '[' || SUBSTRING('hello', 9, 2) || ']', '[' || SUBSTRING('hello', -9) || ']', '[' || SUBSTRING('hello', -3, 2) || ']', '[' || SUBSTRING('hello', 2, 0) || ']', '[' || SUBSTRING('hello', 4, 99) || ']';
+SELECT '[' || SUBSTRING('hello', 6) || ']', '[' || SUBSTRING('hello', 9, 2) || ']', '[' || SUBSTRING('hello', -3, 2) || ']', '[' || SUBSTRING('hello', 2, 0) || ']', '[' || SUBSTRING('hello', 4, 99) || ']';
+-- case substring_far_negative
+SELECT '[' || SUBSTRING('hello', -9) || ']', '[' || SUBSTRING('hello', -5) || ']', '[' || SUBSTRING('hello', -6, 3) || ']';
 -- case trim
 SELECT id, '[' || TRIM(s) || ']', '[' || TRIM(LEADING ' ' FROM s) || ']', '[' || TRIM(TRAILING ' ' FROM s) || ']', '[' || TRIM(BOTH 'a' FROM s) || ']', '[' || LTRIM(s) || ']', '[' || RTRIM(s) || ']' FROM t;
 -- case btrim
@@ -24,7 +24,9 @@ SELECT id, '[' || LEFT(s, n) || ']', '[' || RIGHT(s, n) || ']', LEFT(s, 2), RIGH
 -- case repeat_reverse
 SELECT id, REPEAT(p, 3), REVERSE(s), REPEAT(p, n) FROM t WHERE id <> 7;
 -- case replace
-SELECT id, REPLACE(s, p, '#'), REPLACE(s, 'l', ''), REPLACE(s, 'aa', 'a') FROM t;
+SELECT id, REPLACE(s, p, '#'), REPLACE(s, 'l', ''), REPLACE(s, 'aa', 'a') FROM t WHERE id <> 2;
+-- case replace_empty
+SELECT REPLACE('', '', '#'), REPLACE('abc', '', '#'), REPLACE('abc', 'b', '');
 -- case translate
 SELECT id, TRANSLATE(s, 'lo', 'LO'), TRANSLATE(s, 'abc', 'x') FROM t;
 -- case position
@@ -72,7 +74,9 @@ SELECT id, REGEXP_COUNT(s, 'a'), REGEXP_INSTR(s, 'o'), REGEXP_SUBSTR(s, '[a-z]+'
 -- case regexp_classes
 SELECT REGEXP_EXTRACT('order #123-ab', '#(\d+)-(\w+)', 1), REGEXP_EXTRACT('order #123-ab', '#(\d+)-(\w+)', 2), REGEXP('abc', '^b'), REGEXP('a.c', 'a\.c'), REGEXP_EXTRACT('aXbX', 'a(.*?)X', 1), REGEXP_EXTRACT('foothebar', 'foo(.*?)(bar)', 2);
 -- case is_alpha_digit
-SELECT id, IS_ALPHA(s), IS_DIGIT(s), IS_DECIMAL(s), IS_DIGIT('12'), IS_DECIMAL('1.5'), IS_ALPHA('ab') FROM t;
+SELECT id, IS_ALPHA(s), IS_DIGIT(s), IS_DECIMAL(s), IS_DIGIT('12'), IS_DECIMAL('1.5'), IS_ALPHA('ab') FROM t WHERE id <> 4;
+-- case is_alpha_unicode
+SELECT IS_ALPHA('é'), IS_ALPHA('é😀x'), IS_ALPHA('ß'), IS_DIGIT('１２');
 -- case md5_sha
 SELECT id, MD5(s), SHA1(s), SHA256(s) FROM t;
 -- case sha_others
