@@ -75,10 +75,9 @@ enum { LINE_SHOWN = 160 };
 static void print_line(const wr_diags *diags, wr_span at, wr_sbuf *out) {
     if (!at.file || at.file > diags->sources.n || !at.line) return;
     wr_str line = line_of(diags->sources.at[at.file - 1].text, at.line);
-    size_t col = at.col ? at.col - 1 : 0;
-    if (col > line.len) col = line.len;
+    size_t col = wr_utf8_offset(line, at.col ? at.col - 1 : 0); /* columns count characters */
     size_t from = 0; /* a very long line is shown around the caret only */
-    if (line.len > LINE_SHOWN && col > LINE_SHOWN / 2) from = col - LINE_SHOWN / 2;
+    if (line.len > LINE_SHOWN && col > LINE_SHOWN / 2) from = wr_utf8_offset(line, wr_utf8_chars((wr_str){line.ptr, col}) - wr_utf8_chars((wr_str){line.ptr + col - LINE_SHOWN / 2, LINE_SHOWN / 2}));
     wr_str shown = {line.ptr + from, WR_MIN(line.len - from, (size_t)LINE_SHOWN)};
     wr_sbuf_printf(out, "%5u | %.*s\n      | ", at.line, WR_FMT(shown));
     for (size_t i = 0; i < col - from; i++) {
@@ -86,7 +85,8 @@ static void print_line(const wr_diags *diags, wr_span at, wr_sbuf *out) {
         if (c == '\t') wr_sbuf_addc(out, '\t');
         else if ((c & 0xC0) != 0x80) wr_sbuf_addc(out, ' ');
     }
-    size_t carets = at.len ? at.len : 1, room = shown.len > col - from ? shown.len - (col - from) : 1;
+    wr_str behind = {shown.ptr + (col - from), shown.len - (col - from)};
+    size_t carets = at.len ? at.len : 1, room = behind.len ? wr_utf8_chars(behind) : 1;
     for (size_t i = 0; i < WR_MIN(carets, room); i++) wr_sbuf_addc(out, '^');
     wr_sbuf_addc(out, '\n');
 }

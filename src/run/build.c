@@ -116,7 +116,10 @@ static void fill_edge(wr_job *job, edge *e, const wr_pinput *in, const wr_pnode 
         if (!lives_on(job, in->node, f)) continue;
         e->derived = e->derived || derived_on(job, in->node, f);
         for (uint32_t t = 0; t < job->n_workers; t++) {
-            bool passes = e->kind == WR_X_FORWARD ? f == t && lives_on(job, to, t) : e->kind == WR_X_GATHER ? t == e->target_worker : true;
+            /* Rows of a forward edge stay on their worker, but the ends of a source's turns go to every worker: all must follow its order. */
+            bool passes = e->kind == WR_X_FORWARD  ? (f == t || e->n_sources) && lives_on(job, to, t)
+                          : e->kind == WR_X_GATHER ? t == e->target_worker
+                                                   : true;
             if (passes) e->queues[f * job->n_workers + t] = queue_new(&job->queue_acct);
         }
     }
@@ -227,7 +230,7 @@ static void make_port(wr_job *job, worker *w, port *p, edge *e) {
     p->channels = wr_new_n(job->arena, channel, job->n_workers);
     for (uint32_t f = 0; f < job->n_workers; f++) {
         queue *q = e->queues[f * job->n_workers + w->index];
-        if (q) p->channels[p->n_channels++] = (channel){.q = q, .wm = WR_TIME_MIN, .idle = !derived_on(job, e->from, f)};
+        if (q) p->channels[p->n_channels++] = (channel){.q = q, .from = f, .wm = WR_TIME_MIN, .idle = !derived_on(job, e->from, f)};
     }
     p->next_seq = wr_new_n(job->arena, uint64_t, e->n_sources + 1);
     p->src_wm = wr_new_n(job->arena, int64_t, e->n_sources + 1);

@@ -75,6 +75,7 @@ struct node {                              /* one plan node on one worker */
 
 typedef struct channel {
     queue   *q;
+    uint32_t from;                         /* the worker at its other end */
     int64_t  wm;                           /* derived rows */
     bool     idle;
     uint64_t barrier;                      /* epoch it is blocked at, 0 = not */

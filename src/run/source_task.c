@@ -485,6 +485,7 @@ static wr_status publish(worker *w, turn *t, bool *published, wr_err *err) {
     wr_mem_unref(t->chunk.mem);
     t->chunk.mem = NULL;
     *published = true;
+    w->touched = UINT64_MAX; /* whoever holds the next turn of this source */
     if (t->final) {
         atomic_fetch_sub(&job->sources_left, 1);
         wr_bell_ring(job->bell);

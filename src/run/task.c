@@ -123,6 +123,7 @@ static wr_status take(task *t, uint32_t port_index, channel *c, wr_err *err) {
     port *p = &t->ports[port_index];
     msg   m = *queue_peek(c->q);
     queue_pop(c->q);
+    t->head->w->touched |= UINT64_C(1) << (c->from & 63); /* it may wait for room */
     switch (m.kind) {
     case MSG_BATCH: return take_batch(t, port_index, m.batch, err);
     case MSG_TURN_END: {
