@@ -136,6 +136,7 @@ static wr_status pass_first(dedup *d, wr_batch *batch, wr_out *out, wr_err *err)
         }
         sel[m++] = (uint16_t)wr_batch_row(batch, i);
     }
+    next->hash = NULL;
     if (m < n) next->sel = sel, next->n_sel = m;
     if (m) return wr_op_emit_cut(d->op.ctx, out, next, err);
     wr_batch_unref(next);
@@ -146,7 +147,7 @@ static wr_status pass_first(dedup *d, wr_batch *batch, wr_out *out, wr_err *err)
 
 static wr_status hold_first(dedup *d, wr_batch *batch, wr_err *err) {
     uint32_t      n = find(d, batch);
-    int64_t       now_us = clock_us(d), time_us;
+    int64_t       now_us = clock_us(d), time_us = 0;
     const wr_vec *times = &batch->cols[d->opts.time_col];
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = wr_batch_row(batch, i);
@@ -243,6 +244,7 @@ static wr_status pass_last(dedup *d, wr_batch *batch, wr_out *out, wr_err *err) 
     }
     for (uint32_t r = 0; r < batch->n_rows; r++)
         if (keep[r]) sel[m++] = (uint16_t)r;
+    next->hash = NULL;
     next->kinds = kinds;
     next->sel = sel;
     next->n_sel = m;

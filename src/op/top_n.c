@@ -200,7 +200,7 @@ static void charge(wr_top_n *t) {
 }
 /* False: the row is late. Sets the time at which a new group closes. */
 static wr_status window_of(wr_top_n *t, wr_rank_group *g, uint32_t slot, const wr_batch *batch, uint32_t row, bool *late, wr_err *err) {
-    int64_t end;
+    int64_t end = 0;
     WR_TRY(wr_op_row_time(&batch->cols[t->opts.window_end], row, &end, err));
     end = wr_win_instant(&t->win, end);
     *late = batch->row_wm_us && batch->row_wm_us[row] != WR_TIME_MIN && wr_win_closed(batch->row_wm_us[row], end);
