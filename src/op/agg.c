@@ -558,12 +558,18 @@ static wr_status feed_any(wr_aggs *a, const wr_agg_slot *s, const feed *f, const
     return WR_OK;
 }
 
+static bool no_nulls(const uint64_t *valid, uint32_t n) {
+    if (!valid) return true;
+    for (uint32_t w = 0; w < n / 64; w++)
+        if (~valid[w]) return false;
+    return !(n % 64) || !(~valid[n / 64] << (64 - n % 64));
+}
 /* Positions whose FILTER is true and whose argument is not NULL. */
 static const uint16_t *positions(wr_aggs *a, const wr_agg_slot *s, const wr_batch *batch, const uint32_t *rows, uint32_t n, uint32_t *n_pass) {
     const wr_vec *arg = s->agg.arg >= 0 ? &batch->cols[s->agg.arg] : NULL, *filter = s->agg.filter >= 0 ? &batch->cols[s->agg.filter] : NULL;
     bool keeps_null = s->agg.kind == WR_AGG_ARRAY_AGG || s->agg.kind == WR_AGG_SINGLE_VALUE || s->agg.kind == WR_AGG_COUNT_STAR;
     if (keeps_null && !s->distinct) arg = NULL;
-    if (arg && !arg->valid && arg->type.id != WR_T_NULL) arg = NULL;
+    if (arg && arg->type.id != WR_T_NULL && no_nulls(arg->valid, batch->n_rows)) arg = NULL;
     *n_pass = n;
     if (!arg && !filter) return a->iota;
     uint32_t m = 0;

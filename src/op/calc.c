@@ -2,8 +2,7 @@
  *
  * Idea       the filter only makes a selection vector; a pure filter shares all columns of its input. A projection is evaluated over the selected
  *            rows only, so that an expression that the filter guards is never evaluated for the others.
- * Invariant  kinds and lateness of a row stay with it. The exchange's hash stays only where the columns do: a projection may be followed by
- *            an operator with other keys.
+ * Invariant  kinds and lateness of a row stay with it. The exchange's hash does not: what follows may have other keys.
  * Thread     one worker.                                                                                                */
 #include "op/op_util.h"
 
@@ -20,6 +19,7 @@ static wr_status calc_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_ou
     if (!live) return WR_OK;
     wr_batch *next = wr_batch_derive(batch, c->opts.pass ? batch->n_cols : WR_MAX(c->opts.n_exprs, batch->n_cols));
     wr_status s = WR_OK;
+    next->hash = NULL;
     if (c->filter) {
         uint16_t *sel = wr_mem_alloc(next->mem, WR_MAX(batch->n_rows, 1u) * sizeof *sel);
         s = wr_prog_filter(c->filter, batch, op->ctx->now_us, sel, &n_sel, err);
@@ -35,7 +35,6 @@ static wr_status calc_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_ou
         if (s != WR_OK) goto out;
         next->cols = cols;
         next->n_cols = c->opts.n_exprs;
-        next->hash = NULL;
     }
     return wr_op_emit_cut(op->ctx, out, next, err);
 out:

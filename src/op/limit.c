@@ -25,6 +25,7 @@ static wr_status limit_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_o
     op->ctx->ledger->dropped[WR_REASON_RANKED_OUT] += n - pass;
     if (!pass) return WR_OK;
     wr_batch *next = wr_batch_derive(batch, batch->n_cols);
+    next->hash = NULL;
     if (pass < n) {
         uint16_t *sel = wr_mem_alloc(next->mem, pass * sizeof *sel);
         for (uint32_t i = 0; i < pass; i++) sel[i] = (uint16_t)wr_batch_row(batch, (uint32_t)skip + i);

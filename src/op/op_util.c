@@ -34,6 +34,12 @@ const uint64_t *wr_op_hash(const wr_batch *batch, const uint32_t *keys, uint32_t
         memset(room, 0, batch->n_rows * sizeof *room);
         return room;
     }
+#ifdef WR_DEBUG
+    if (batch->hash) { /* it must be of these columns: a hash of others would split groups without a sound */
+        wr_batch_hash(batch, keys, n_keys, room);
+        for (uint32_t i = 0; i < wr_batch_live(batch); i++) wr_assert(room[wr_batch_row(batch, i)] == batch->hash[wr_batch_row(batch, i)]);
+    }
+#endif
     if (batch->hash) return batch->hash;
     wr_batch_hash(batch, keys, n_keys, room);
     return room;
@@ -67,9 +73,6 @@ uint32_t *wr_op_copy_cols(wr_arena *arena, const uint32_t *cols, uint32_t n) {
     if (n) memcpy(copy, cols, n * sizeof *copy);
     return copy;
 }
-wr_status wr_op_row_time(const wr_vec *vec, uint32_t row, int64_t *us, wr_err *err) {
-    if (WR_UNLIKELY(wr_vec_is_null(vec, row))) return wr_fail(err, WR_DATA, "22004", "rowtime must not be null: a row has NULL in the time attribute column");
-    int64_t ticks = ((const int64_t *)vec->data)[row];
-    *us = vec->type.prec > 6 ? (ticks >= 0 ? ticks / 1000 : -((-ticks + 999) / 1000)) : ticks;
-    return WR_OK;
+wr_status wr_op_null_time(wr_err *err) {
+    return wr_fail(err, WR_DATA, "22004", "rowtime must not be null: a row has NULL in the time attribute column");
 }

@@ -18,5 +18,11 @@ wr_status wr_op_damaged(const char *tag, wr_err *err);
 wr_type  *wr_op_key_types(wr_arena *arena, const wr_schema *schema, const uint32_t *keys, uint32_t n_keys);
 wr_type  *wr_op_types(wr_arena *arena, const wr_schema *schema);
 uint32_t *wr_op_copy_cols(wr_arena *arena, const uint32_t *cols, uint32_t n);
+WR_COLD wr_status wr_op_null_time(wr_err *err);
 /* Event time of a row in microseconds; WR_DATA if it is NULL. */
-wr_status wr_op_row_time(const wr_vec *vec, uint32_t row, int64_t *us, wr_err *err);
+WR_INLINE wr_status wr_op_row_time(const wr_vec *vec, uint32_t row, int64_t *us, wr_err *err) {
+    if (WR_UNLIKELY(wr_vec_is_null(vec, row))) return wr_op_null_time(err);
+    int64_t ticks = ((const int64_t *)vec->data)[row];
+    *us = WR_UNLIKELY(vec->type.prec > 6) ? wr_floor_div(ticks, 1000) : ticks;
+    return WR_OK;
+}

@@ -64,6 +64,7 @@ static wr_status tumble(window_tvf *w, wr_batch *batch, wr_out *out, wr_err *err
         w->ends[row] = wr_win_last_end(&w->win, wr_win_time(&w->win, us));
     }
     wr_batch *b = wr_batch_derive(batch, w->n_cols + 3);
+    b->hash = NULL;
     add_columns(w, b, batch->n_rows, w->ends);
     return wr_op_emit_cut(w->op.ctx, out, b, err);
 }
