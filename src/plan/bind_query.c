@@ -297,17 +297,35 @@ static bool open_subquery(bind *b, const wr_ast_query *q, subquery *s) {
     return true;
 }
 
-/* The subquery's side of x IN (..): its only column, over the subquery's node. */
-static wr_expr *in_column(bind *b, subquery *s, wr_span at) {
+/* Column i of n of the subquery of x IN (..), over the subquery's node. */
+static wr_expr *in_column(bind *b, subquery *s, uint32_t i, uint32_t n, wr_span at) {
     if (!s->open) {
-        if (s->node->schema.n != 1) return pl_error(b->p, "42601", at, "the subquery of IN must have one column, not %u", s->node->schema.n);
-        return pl_col(b->p, s->node, 0, at);
+        if (s->node->schema.n != n) return pl_error(b->p, "42601", at, "the subquery of IN must have %u column%s, not %u", n, n == 1 ? "" : "s", s->node->schema.n);
+        return pl_col(b->p, s->node, i, at);
     }
-    const wr_ast_expr *item = s->q->select.items.at[0].expr;
-    if (item->kind == WR_AST_STAR && s->node->schema.n == 1) return pl_col(b->p, s->node, 0, at);
-    if (s->q->select.items.n != 1 || item->kind == WR_AST_STAR) return pl_error(b->p, "42601", at, "the subquery of IN must have one column");
+    const wr_ast_select *q = &s->q->select;
+    if (q->items.n == 1 && q->items.at[0].expr->kind == WR_AST_STAR && s->node->schema.n == n) return pl_col(b->p, s->node, i, at);
+    if (q->items.n != n || q->items.at[i].expr->kind == WR_AST_STAR) return pl_error(b->p, "42601", at, "the subquery of IN must have %u column%s", n, n == 1 ? "" : "s");
     bind in = {.p = b->p, .sc = &s->sc, .clause = "SELECT", .ctes = b->ctes};
-    return pl_bind_expr(&in, item);
+    return pl_bind_expr(&in, q->items.at[i].expr);
+}
+
+/* x = subquery column, for each column of (a, b) IN (SELECT c, d ...). */
+static wr_expr *in_condition(bind *b, subquery *s, const wr_ast_expr *e, uint32_t n_inner, uint32_t n_outer) {
+    pl                *p = b->p;
+    const wr_ast_expr *arg = e->in.arg;
+    bool               row = arg->kind == WR_AST_ROW;
+    uint32_t           n = row ? arg->row.args.n : 1;
+    wr_expr           *cond = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        wr_expr *item = in_column(b, s, i, n, e->at), *x = pl_bind_expr(b, row ? arg->row.args.at[i] : arg);
+        if (!item || !x) return NULL;
+        if (pl_uses(item, n_inner, UINT32_MAX)) return pl_unsupported(p, e->at, "select a column of the subquery's own table", "an outer column in the SELECT of an IN subquery");
+        wr_expr *eq = pl_call(p, "=", e->at, 2, x, pl_shift(p, item, n_inner, (int32_t)n_outer));
+        if (!eq) return NULL;
+        cond = pl_and(p, cond, eq);
+    }
+    return cond;
 }
 
 /* inner ++ outer -> outer ++ inner */
@@ -318,6 +336,13 @@ static wr_expr *swap_sides(pl *p, const wr_expr *e, uint32_t n_inner, uint32_t n
     return wr_expr_remap(p->arena, e, map);
 }
 
+static bool can_be_null(const wr_expr *e) {
+    if (e->kind == WR_E_COL) return e->type.nullable;
+    for (uint32_t i = 0; e->kind == WR_E_CALL && i < e->n_args; i++)
+        if (can_be_null(e->args[i])) return true;
+    return e->type.nullable;
+}
+
 lnode *pl_bind_subquery_conjunct(bind *b, lnode *in, const wr_ast_expr *e, bool negated) {
     pl      *p = b->p;
     subquery s = {0};
@@ -325,16 +350,16 @@ lnode *pl_bind_subquery_conjunct(bind *b, lnode *in, const wr_ast_expr *e, bool 
     if (!open_subquery(b, is_in ? e->in.query : e->query, &s)) return NULL;
     uint32_t n_inner = s.node->schema.n, n_outer = in->schema.n;
     wr_expr *cond = s.cond ? swap_sides(p, s.cond, n_inner, n_outer) : NULL;
+    bool nulls = false;
     if (is_in) {
-        wr_expr *item = in_column(b, &s, e->at), *x = pl_bind_expr(b, e->in.arg);
-        if (!item || !x) return NULL;
-        if (pl_uses(item, n_inner, UINT32_MAX)) return pl_unsupported(p, e->at, "select a column of the subquery's own table", "an outer column in the SELECT of an IN subquery");
-        wr_expr *eq = pl_call(p, "=", e->at, 2, x, pl_shift(p, item, n_inner, (int32_t)n_outer));
+        wr_expr *eq = in_condition(b, &s, e, n_inner, n_outer);
         if (!eq) return NULL;
+        nulls = can_be_null(eq);
+        if (negated && nulls && e->in.arg->kind == WR_AST_ROW) return pl_unsupported(p, e->at, "write NOT EXISTS with the columns compared", "NOT IN with several columns that can be NULL");
         cond = pl_and(p, eq, cond);
     }
     lnode *j = pl_join(p, in, s.node, negated ? WR_JOIN_ANTI : WR_JOIN_SEMI, cond, e->at);
-    j->join.null_aware = is_in && negated;
+    j->join.null_aware = is_in && negated && nulls;
     j->join.is_subquery = true;
     j->label = in->label;
     join_ttl(p, j, b->sc, &s.sc);

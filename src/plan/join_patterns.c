@@ -218,9 +218,31 @@ static lnode *refuse_updating(jx *x, const char *what, int side) {
     return NULL;
 }
 
+/* A versioned view keeps the last row a key; the temporal join wants every version, each at its time, and orders them itself: so it reads
+ * what the deduplication reads. NULL if the input is not such a view. */
+static lnode *all_versions(pl *p, const lnode *n) {
+    lnode *c = wr_new(p->arena, lnode);
+    if (n->kind == L_DEDUP && n->rank.keep_last && n->rank.time_col >= 0) {
+        *c = *n->in[0];
+        c->label = n->label;
+        pl_set_key(p, c, n->rank.keys, n->rank.n_keys);
+        return c;
+    }
+    if (n->kind != L_CALC || n->calc.filter) return NULL;
+    lnode *in = all_versions(p, n->in[0]);
+    if (!in) return NULL;
+    *c = *n;
+    c->in = wr_new_n(p->arena, lnode *, 1);
+    c->in[0] = in;
+    pl_calc_props(p, c);
+    return c;
+}
+
 static lnode *temporal_join(jx *x) {
     pl    *p = x->p;
-    lnode *r = x->in[1];
+    lnode *r = all_versions(p, x->in[1]);
+    if (r) x->in[1] = r;
+    else r = x->in[1];
     int32_t rt = pl_rowtime(&r->schema);
     if (x->in[0]->props.updating) return refuse_updating(x, "a temporal join", 0);
     if (rt < 0) {

@@ -393,15 +393,18 @@ static wr_pnode *build_join(phys *h, lnode *n) {
     wr_join_keys keys = {n->join.n_keys, n->join.left_keys, n->join.right_keys, n->join.null_safe};
     wr_join_kind k = n->join.kind;
     j->n_inputs = 2;
-    ph_input(h, &j->inputs[0], l, keys.left, keys.n);
-    ph_input(h, &j->inputs[1], r, keys.right, keys.n);
-    j->single = keys.n == 0;
-    if (k == WR_JOIN_RIGHT) {
+    bool one = keys.n == 0 || (n->join.null_aware && k == WR_JOIN_ANTI); /* NOT IN: a NULL on the right concerns every key */
+    ph_input(h, &j->inputs[0], l, keys.left, one ? 0 : keys.n);
+    ph_input(h, &j->inputs[1], r, keys.right, one ? 0 : keys.n);
+    j->single = one;
+    if (one) {
+        i.dist = DIST_SINGLE;
+    } else if (k == WR_JOIN_RIGHT) {
         uint32_t *cols = wr_new_n(h->p->arena, uint32_t, keys.n);
         for (uint32_t c = 0; c < keys.n; c++) cols[c] = l->schema.n + keys.right[c];
         set_hash(h, &i, cols, keys.n);
     } else if (k == WR_JOIN_FULL) {
-        i.dist = keys.n ? DIST_ANY : DIST_SINGLE;
+        i.dist = DIST_ANY;
     } else {
         set_hash(h, &i, keys.left, keys.n);
     }
