@@ -257,6 +257,30 @@ static wr_status str_bool(wr_call *c) {
     }
     return WR_OK;
 }
+/* '2026' and '2026-5' are dates, '12' is a time: as Flink. */
+static bool short_number(wr_str s, size_t max, int32_t *out) {
+    *out = 0;
+    for (size_t i = 0; i < s.len; i++) {
+        if (!ch_digit((unsigned char)s.ptr[i])) return false;
+        *out = *out * 10 + (s.ptr[i] - '0');
+        if (i >= max) return false;
+    }
+    return s.len > 0;
+}
+static bool short_date(wr_str s, int32_t *days) {
+    const char *dash = s.len ? memchr(s.ptr, '-', s.len) : NULL;
+    wr_str      year = {s.ptr, dash ? (size_t)(dash - s.ptr) : s.len};
+    int32_t     y, m = 1;
+    if (!short_number(year, 4, &y) || (dash && !short_number((wr_str){dash + 1, s.len - year.len - 1}, 2, &m)) || m < 1 || m > 12) return false;
+    *days = wr_days_from_civil(y, m, 1);
+    return true;
+}
+static bool short_time(wr_str s, int32_t *ms) {
+    int32_t hour;
+    if (!short_number(s, 2, &hour) || hour > 23) return false;
+    *ms = hour * 3600000;
+    return true;
+}
 static wr_status str_time(wr_call *c) {
     wr_type t = c->out->type;
     for ROWS(c, r) {
@@ -264,8 +288,9 @@ static wr_status str_time(wr_call *c) {
         int64_t us = 0;
         int32_t v = 0, nanos = 0;
         bool    zoned = false, ok;
-        if (t.id == WR_T_DATE) ok = wr_parse_date(s, &v);
-        else if (t.id == WR_T_TIME) ok = wr_parse_time(s, &v);
+        if (s.len && memchr(s.ptr, 'T', s.len)) ok = false; /* CAST takes the SQL form only */
+        else if (t.id == WR_T_DATE) ok = wr_parse_date(s, &v) || short_date(s, &v);
+        else if (t.id == WR_T_TIME) ok = wr_parse_time(s, &v) || short_time(s, &v);
         else ok = wr_parse_timestamp(s, &us, &nanos, &zoned);
         if (!ok) WR_TRY(bad_text(c, r, s));
         if (t.id == WR_T_DATE || t.id == WR_T_TIME) {

@@ -340,6 +340,7 @@ static wr_type arith_type(wr_type a, wr_type b) { /* the type that both operands
 
 static wr_type as_decimal(wr_type t) {
     if (t.id == WR_T_DECIMAL) return t;
+    if (t.id == WR_T_BIGINT) return wr_type_decimal(19, 0); /* in arithmetic: DECIMAL(3, 1) + BIGINT is DECIMAL(21, 1) in Flink */
     return t.id == WR_T_NULL ? wr_type_decimal(10, 0) : wr_decimal_of_integer(t);
 }
 

@@ -2,6 +2,7 @@
  *
  * Idea       IF and IFNULL become CASE and COALESCE when they are bound, so that there is one guarded form of each.
  * Not here   evaluation of the lazy forms (program.c).                                                              */
+#include <utf8proc.h>
 #include "type/number.h"
 #include "fn.h"
 
@@ -120,20 +121,23 @@ bool res_greatest(wr_resolve *r) {
 }
 
 /* ---- tests of text ---- */
-static bool all_bytes(wr_str s, bool (*test)(unsigned char)) {
+/* Letters and digits are those of Java's Character for one UTF-16 unit: beyond the basic plane there are none. */
+static bool all_chars(wr_str s, bool letters) {
     if (s.len == 0) return false;
-    for (size_t i = 0; i < s.len; i++)
-        if (!test((unsigned char)s.ptr[i])) return false;
+    for (size_t i = 0, used; i < s.len; i += used) {
+        uint32_t cp = wr_utf8_get(s.ptr + i, s.ptr + s.len, &used);
+        utf8proc_category_t cat = cp > 0xFFFF ? UTF8PROC_CATEGORY_CN : utf8proc_category((utf8proc_int32_t)cp);
+        bool ok = letters ? cat >= UTF8PROC_CATEGORY_LU && cat <= UTF8PROC_CATEGORY_LO : cat == UTF8PROC_CATEGORY_ND;
+        if (!ok) return false;
+    }
     return true;
 }
-static bool is_letter(unsigned char ch) { return ch_alpha(ch) || ch >= 0x80; }
-static bool is_digit_byte(unsigned char ch) { return ch_digit(ch); }
 wr_status fn_is_alpha(wr_call *c) {
-    for ROWS(c, r) OUT(c, uint8_t)[r] = !arg_null(c, 0, r) && all_bytes(arg_str(c, 0, r), is_letter);
+    for ROWS(c, r) OUT(c, uint8_t)[r] = !arg_null(c, 0, r) && all_chars(arg_str(c, 0, r), true);
     return WR_OK;
 }
 wr_status fn_is_digit(wr_call *c) {
-    for ROWS(c, r) OUT(c, uint8_t)[r] = !arg_null(c, 0, r) && all_bytes(arg_str(c, 0, r), is_digit_byte);
+    for ROWS(c, r) OUT(c, uint8_t)[r] = !arg_null(c, 0, r) && all_chars(arg_str(c, 0, r), false);
     return WR_OK;
 }
 wr_status fn_is_decimal(wr_call *c) {

@@ -1,116 +1,56 @@
 /* expr/fn_json.c: JSON_VALUE, JSON_QUERY, JSON_EXISTS, IS JSON, JSON_STRING, JSON_OBJECT, JSON_ARRAY.
  *
- * Idea       the path is compiled once a step ("lax $.a.b[0].*"), the document is parsed by simdjson once a row. A path that is not
- *            valid fails when the function is bound, if it is a constant.
- * Behaviour  ON EMPTY / ON ERROR arrive as constant arguments: JSON_VALUE(doc, path, on_empty, empty_default, on_error, error_default)
+ * Idea       the path is compiled once a step, the document is parsed once a row (jdoc.h). A constant path that is not valid is
+ *            refused when the function is bound.
+ * Behaviour  paths are strict unless they say `lax`: then a missing member is ON EMPTY, else ON ERROR (Flink's default).
+ *            ON EMPTY / ON ERROR arrive as constant arguments: JSON_VALUE(doc, path, on_empty, empty_default, on_error, error_default)
  *            with on_* one of 'NULL', 'ERROR', 'DEFAULT'; JSON_QUERY(doc, path, wrapper, on_empty, on_error) with wrapper 'WITHOUT',
  *            'CONDITIONAL', 'UNCONDITIONAL' and on_* 'NULL', 'ERROR', 'EMPTY ARRAY', 'EMPTY OBJECT'; JSON_EXISTS(doc, path, on_error)
  *            with 'TRUE', 'FALSE', 'UNKNOWN', 'ERROR'. RETURNING is a cast around JSON_VALUE (TRY_CAST unless ERROR ON ERROR). */
-#include "type/number.h"
 #include "fn.h"
-#include "json_shim.h"
-
-typedef struct wr_json_path {
-    WR_ARR(wr_json_step) steps;
-    bool strict;
-} wr_json_path;
-
-static void path_free(wr_json_path *p) { wr_arr_free(&p->steps); }
-
-static bool name_char(char ch) { return ch_alpha((unsigned char)ch) || ch_digit((unsigned char)ch) || ch == '_' || ch == '-' || (unsigned char)ch >= 0x80; }
-
-/* One step at *i; keys borrow from s. */
-static bool parse_step(wr_str s, size_t *i, wr_json_path *p) {
-    wr_json_step step = {.kind = WR_STEP_KEY};
-    if (s.ptr[*i] == '.') {
-        size_t from = ++*i;
-        if (from < s.len && s.ptr[from] == '*') {
-            ++*i;
-            step.kind = WR_STEP_ANY;
-        } else {
-            while (*i < s.len && name_char(s.ptr[*i])) ++*i;
-            if (*i == from) return false;
-            step.key = s.ptr + from, step.key_len = *i - from;
-        }
-    } else if (s.ptr[*i] == '[') {
-        wr_str rest = {s.ptr + *i + 1, s.len - *i - 1};
-        const char *end = rest.len ? memchr(rest.ptr, ']', rest.len) : NULL;
-        if (!end) return false;
-        wr_str in = wr_str_trim((wr_str){rest.ptr, (size_t)(end - rest.ptr)});
-        if (in.len >= 2 && (in.ptr[0] == '\'' || in.ptr[0] == '"')) {
-            if (in.ptr[in.len - 1] != in.ptr[0]) return false;
-            step.key = in.ptr + 1, step.key_len = in.len - 2;
-        } else if (wr_str_eq(in, WR_STR("*"))) {
-            step.kind = WR_STEP_ANY;
-        } else if (wr_str_eq(in, WR_STR("last"))) {
-            step.kind = WR_STEP_LAST;
-        } else {
-            int64_t n;
-            if (!wr_parse_i64(in, &n) || n < 0) return false;
-            step.kind = WR_STEP_INDEX, step.index = (uint64_t)n;
-        }
-        *i = (size_t)(end - s.ptr) + 1;
-    } else {
-        return false;
-    }
-    wr_arr_push(&p->steps, step);
-    return true;
-}
-
-static bool path_parse(wr_str s, wr_json_path *p) {
-    *p = (wr_json_path){0};
-    s = wr_str_trim(s);
-    if (wr_str_starts(s, WR_STR("lax "))) s = wr_str_trim((wr_str){s.ptr + 4, s.len - 4});
-    else if (wr_str_starts(s, WR_STR("strict "))) s = wr_str_trim((wr_str){s.ptr + 7, s.len - 7}), p->strict = true;
-    bool   ok = s.len > 0 && s.ptr[0] == '$';
-    size_t i = 1;
-    while (ok && i < s.len) ok = parse_step(s, &i, p);
-    if (!ok) path_free(p);
-    return ok;
-}
+#include "jdoc.h"
 
 typedef struct wr_json_state {
-    wr_json     *json;
-    wr_sbuf      text;   /* the path as given; steps borrow from it */
-    wr_json_path path;
-    bool         ready, ok;
-    wr_sbuf      out;
+    wr_sbuf  text; /* the path as given; steps borrow from it */
+    wr_jpath path;
+    bool     ready, ok;
+    wr_jdoc  doc;
+    wr_jhits hits;
+    wr_sbuf  out;
 } wr_json_state;
 
 static void state_free(void *p) {
     wr_json_state *s = p;
-    wr_json_free(s->json);
-    path_free(&s->path);
+    wr_jpath_free(&s->path), wr_jdoc_free(&s->doc), wr_arr_free(&s->hits.nodes);
     wr_sbuf_free(&s->text), wr_sbuf_free(&s->out);
     wr_free(s);
 }
 static wr_json_state *state_of(wr_call *c) {
-    if (!*c->state) {
-        wr_json_state *s = wr_calloc(1, sizeof *s);
-        s->json = wr_json_new();
-        *c->state = s, *c->state_free = state_free;
-    }
+    if (!*c->state) *c->state = wr_calloc(1, sizeof(wr_json_state)), *c->state_free = state_free;
     return *c->state;
 }
 static bool set_path(wr_json_state *s, wr_str path) {
     if (s->ready && wr_str_eq(path, wr_sbuf_str(&s->text))) return s->ok;
-    path_free(&s->path);
+    wr_jpath_free(&s->path);
     wr_sbuf_clear(&s->text);
     wr_sbuf_add_str(&s->text, path);
     s->ready = true;
-    return s->ok = path_parse(wr_sbuf_str(&s->text), &s->path);
+    return s->ok = wr_jpath_parse(wr_sbuf_str(&s->text), &s->path);
 }
 
-static void out_bytes(void *ctx, const char *ptr, size_t len) { wr_sbuf_add(ctx, ptr, len); }
-static void out_quoted(void *ctx, const char *ptr, size_t len) { wr_sbuf_add_json(ctx, (wr_str){ptr, len}); }
-static void out_number(void *ctx, double x) {
-    char text[32];
-    wr_sbuf_add(ctx, text, wr_text_double(x, text));
-}
-static wr_json_hits find(wr_json_state *s, wr_str doc, bool scalar) {
-    wr_json_out out = {&s->out, out_bytes, out_quoted, out_number};
+typedef enum wr_found { FOUND_BAD, FOUND_NONE, FOUND_NULL, FOUND_SCALAR, FOUND_CONTAINER, FOUND_MANY } wr_found;
+/* What the path leads to; its text is in s->out. */
+static wr_found find(wr_json_state *s, wr_str doc, bool scalar) {
     wr_sbuf_clear(&s->out);
-    return wr_json_find(s->json, doc.ptr, doc.len, s->path.steps.at, s->path.steps.n, scalar, &out);
+    if (!wr_jdoc_parse(&s->doc, doc)) return FOUND_BAD;
+    wr_jpath_find(&s->path, &s->doc, &s->hits);
+    for (uint32_t i = 0; i < s->hits.nodes.n; i++) {
+        if (i) wr_sbuf_addc(&s->out, ',');
+        wr_jdoc_print(&s->doc, s->hits.nodes.at[i], scalar, &s->out);
+    }
+    if (s->hits.nodes.n != 1) return s->hits.nodes.n ? FOUND_MANY : FOUND_NONE;
+    wr_jkind kind = s->doc.nodes.at[s->hits.nodes.at[0]].kind;
+    return kind == WR_J_NULL ? FOUND_NULL : kind >= WR_J_OBJECT ? FOUND_CONTAINER : FOUND_SCALAR;
 }
 static wr_status bad_path(wr_call *c, uint32_t r, wr_str path) {
     return call_fail(c, r, "2203A", "'%.*s' is not a JSON path: expected $, .name, ['name'], [0] or [*]", (int)WR_MIN(path.len, (size_t)100), path.ptr);
@@ -129,17 +69,16 @@ static wr_status json_value(wr_call *c) {
             continue;
         }
         if (!set_path(s, arg_str(c, 1, r))) return bad_path(c, r, arg_str(c, 1, r));
-        wr_json_hits h = find(s, arg_str(c, 0, r), true);
-        bool scalar = h.n == 1 && h.first >= WR_JSON_TEXT && h.first <= WR_JSON_BOOL, empty = h.n == 0 && h.first == WR_JSON_MISSING;
-        if (scalar) {
+        wr_found f = find(s, arg_str(c, 0, r), true);
+        if (f == FOUND_SCALAR) {
             call_put(c, r, s->out.at ? s->out.at : "", s->out.len);
             continue;
         }
-        if (h.n == 1 && h.first == WR_JSON_NULL_VALUE) {
+        if (f == FOUND_NULL) {
             call_null(c, r);
             continue;
         }
-        if (empty && s->path.strict) empty = false; /* strict: a missing member is an error */
+        bool     empty = f == FOUND_NONE && s->path.lax;
         uint32_t k = empty ? 2 : 4;
         wr_str   how = more ? arg_str(c, k, r) : WR_STR("NULL");
         if (wr_str_eq(how, WR_STR("ERROR"))) return json_error(c, r, empty);
@@ -155,8 +94,8 @@ static wr_status json_value(wr_call *c) {
 static bool check_path(wr_resolve *r) {
     wr_str path;
     if (r->n < 2 || !res_const_str(r, 1, &path)) return true;
-    wr_json_path p;
-    if (path_parse(path, &p)) return path_free(&p), true;
+    wr_jpath p;
+    if (wr_jpath_parse(path, &p)) return wr_jpath_free(&p), true;
     return res_error(r, "2203A", "'%.*s' is not a JSON path: expected $, .name, ['name'], [0] or [*]", WR_FMT(path));
 }
 bool res_json_value(wr_resolve *r) {
@@ -183,18 +122,18 @@ wr_status fn_json_query(wr_call *c) {
     for ROWS(c, r) {
         if (!set_path(s, arg_str(c, 1, r))) return bad_path(c, r, arg_str(c, 1, r));
         wr_str       wrapper = c->n_args > 2 ? arg_str(c, 2, r) : WR_STR("WITHOUT");
-        wr_json_hits h = find(s, arg_str(c, 0, r), false);
-        bool container = h.n == 1 && (h.first == WR_JSON_OBJ || h.first == WR_JSON_ARR);
-        bool wrap = wr_str_eq(wrapper, WR_STR("UNCONDITIONAL")) || (wr_str_eq(wrapper, WR_STR("CONDITIONAL")) && !container);
-        if (h.n == 0) {
-            WR_TRY(query_else(c, r, h.first == WR_JSON_BAD ? 4 : 3, h.first != WR_JSON_BAD));
-        } else if (wrap) {
+        wr_found     f = find(s, arg_str(c, 0, r), false);
+        bool wrap = wr_str_eq(wrapper, WR_STR("UNCONDITIONAL")) || (wr_str_eq(wrapper, WR_STR("CONDITIONAL")) && f != FOUND_CONTAINER);
+        if (f == FOUND_BAD || f == FOUND_NONE) {
+            bool empty = f == FOUND_NONE && s->path.lax;
+            WR_TRY(query_else(c, r, empty ? 3 : 4, empty));
+        } else if (wrap && f != FOUND_NULL) {
             char *p = call_text(c, s->out.len + 2);
             p[0] = '[', memcpy(p + 1, s->out.at, s->out.len), p[s->out.len + 1] = ']';
             call_view(c, r, p, s->out.len + 2);
-        } else if (container) {
+        } else if (f == FOUND_CONTAINER) {
             call_put(c, r, s->out.at, s->out.len);
-        } else if (h.n == 1 && h.first == WR_JSON_NULL_VALUE) {
+        } else if (f == FOUND_NULL) {
             call_null(c, r);
         } else {
             WR_TRY(query_else(c, r, 4, false));
@@ -207,9 +146,9 @@ wr_status fn_json_exists(wr_call *c) {
     wr_json_state *s = state_of(c);
     for ROWS(c, r) {
         if (!set_path(s, arg_str(c, 1, r))) return bad_path(c, r, arg_str(c, 1, r));
-        wr_json_hits h = find(s, arg_str(c, 0, r), false);
-        OUT(c, uint8_t)[r] = h.n > 0;
-        if (h.first != WR_JSON_BAD || c->n_args < 3) continue;
+        wr_found f = find(s, arg_str(c, 0, r), false);
+        OUT(c, uint8_t)[r] = f > FOUND_NULL; /* a JSON null does not exist, as in Flink */
+        if (c->n_args < 3 || f > FOUND_NONE || (f == FOUND_NONE && s->path.lax)) continue;
         wr_str how = arg_str(c, 2, r);
         if (wr_str_eq(how, WR_STR("ERROR"))) return json_error(c, r, false);
         if (wr_str_eq(how, WR_STR("TRUE"))) OUT(c, uint8_t)[r] = 1;
@@ -224,12 +163,13 @@ wr_status fn_is_json(wr_call *c) {
     for ROWS(c, r) {
         OUT(c, uint8_t)[r] = 0;
         if (arg_null(c, 0, r)) continue;
-        wr_json_hits h = find(s, arg_str(c, 0, r), false);
-        wr_str       kind = c->n_args > 1 ? arg_str(c, 1, r) : WR_STR("VALUE");
-        bool         scalar = h.first >= WR_JSON_NULL_VALUE && h.first <= WR_JSON_BOOL, ok = h.first != WR_JSON_BAD;
-        if (wr_str_eq(kind, WR_STR("OBJECT"))) ok = h.first == WR_JSON_OBJ;
-        else if (wr_str_eq(kind, WR_STR("ARRAY"))) ok = h.first == WR_JSON_ARR;
-        else if (wr_str_eq(kind, WR_STR("SCALAR"))) ok = scalar;
+        wr_found f = find(s, arg_str(c, 0, r), false);
+        wr_str   kind = c->n_args > 1 ? arg_str(c, 1, r) : WR_STR("VALUE");
+        wr_jkind top = f == FOUND_BAD ? WR_J_NULL : s->doc.nodes.at[0].kind;
+        bool     ok = f != FOUND_BAD;
+        if (wr_str_eq(kind, WR_STR("OBJECT"))) ok &= top == WR_J_OBJECT;
+        else if (wr_str_eq(kind, WR_STR("ARRAY"))) ok &= top == WR_J_ARRAY;
+        else if (wr_str_eq(kind, WR_STR("SCALAR"))) ok &= top < WR_J_OBJECT;
         OUT(c, uint8_t)[r] = ok;
     }
     return WR_OK;
@@ -295,12 +235,19 @@ static void value_json(const wr_vec *v, uint32_t row, const wr_tz *tz, wr_sbuf *
     }
     wr_sbuf_free(&text);
 }
+/* Objects print with sorted keys: the text made so far is parsed and printed again. */
+static void put_sorted(wr_call *c, uint32_t r, wr_jdoc *doc, wr_sbuf *text, wr_sbuf *out) {
+    wr_sbuf_clear(out);
+    if (memchr(text->at, '{', text->len) && wr_jdoc_parse(doc, wr_sbuf_str(text))) wr_jdoc_print(doc, 0, false, out);
+    else wr_sbuf_add_str(out, wr_sbuf_str(text));
+    call_put(c, r, out->at, out->len);
+}
 wr_status fn_json_string(wr_call *c) {
     wr_sbuf buf = {0};
     for ROWS(c, r) {
         wr_sbuf_clear(&buf);
         value_json(c->arg[0].vec, r & c->arg[0].mask, c->tz, &buf);
-        call_put(c, r, buf.at, buf.len);
+        put_sorted(c, r, &state_of(c)->doc, &buf, &state_of(c)->out);
     }
     wr_sbuf_free(&buf);
     return WR_OK;
@@ -323,7 +270,7 @@ wr_status fn_json_unquote(wr_call *c) {
         bool   quoted = text.len >= 2 && text.ptr[0] == '"' && text.ptr[text.len - 1] == '"';
         if (!quoted) {
             call_view(c, r, text.ptr, text.len);
-        } else if (find(s, text, true).first == WR_JSON_TEXT) {
+        } else if (find(s, text, true) == FOUND_SCALAR) {
             call_put(c, r, s->out.at ? s->out.at : "", s->out.len);
         } else {
             call_view(c, r, text.ptr, text.len); /* not JSON: unchanged, as Flink */
@@ -368,7 +315,7 @@ static wr_status json_make(wr_call *c) {
             arg_json(c, v, r, &buf);
         }
         wr_sbuf_addc(&buf, object ? '}' : ']');
-        call_put(c, r, buf.at, buf.len);
+        put_sorted(c, r, &state_of(c)->doc, &buf, &state_of(c)->out);
     }
     wr_sbuf_free(&buf);
     return WR_OK;

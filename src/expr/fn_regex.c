@@ -268,24 +268,6 @@ static wr_status extract_group(wr_call *c, bool has_group) {
 wr_status fn_regexp_extract(wr_call *c) { return extract_group(c, c->n_args > 2); }
 wr_status fn_regexp_substr(wr_call *c) { return extract_group(c, false); }
 
-/* Java's replacement text: $1 is a group, \x is x. */
-static bool add_replacement(const wr_regex *x, wr_str s, wr_str with, wr_sbuf *out) {
-    for (size_t i = 0; i < with.len; i++) {
-        wr_str part;
-        if (with.ptr[i] == '\\' && i + 1 < with.len) {
-            wr_sbuf_addc(out, with.ptr[++i]);
-        } else if (with.ptr[i] == '$') {
-            if (i + 1 >= with.len || (unsigned)(with.ptr[i + 1] - '0') > 9) return false;
-            int64_t group = with.ptr[++i] - '0';
-            if (group >= (int64_t)pcre2_get_ovector_count(x->match)) return false;
-            if (group_text(x, s, group, &part)) wr_sbuf_add_str(out, part);
-        } else {
-            wr_sbuf_addc(out, with.ptr[i]);
-        }
-    }
-    return true;
-}
-
 /* Where the next search starts after a match at [a, b): one character on after an empty match. */
 static size_t next_start(wr_str s, size_t a, size_t b) {
     if (b > a) return b;
@@ -311,7 +293,7 @@ wr_status fn_regexp_replace(wr_call *c) {
             const PCRE2_SIZE *ov = pcre2_get_ovector_pointer(x->match);
             size_t a = ov[0], b = ov[1];
             wr_sbuf_add(&buf, s.ptr + at, a - at);
-            ok = add_replacement(x, s, with, &buf);
+            wr_sbuf_add_str(&buf, with); /* $1 has no meaning: Flink quotes the replacement */
             at = b;
             from = next_start(s, a, b);
         }

@@ -154,7 +154,7 @@ wr_status fn_substring(wr_call *c) {
         if (start < 0) {
             int64_t have = (int64_t)wr_utf8_chars(s);
             start += have;
-            if (start < 0) n = WR_MAX(n + start, 0), start = 0; /* begins before the text */
+            if (start < 0) n = 0, start = 0; /* begins before the text: empty, as Flink */
         } else if (start > 0) {
             start--;
         }
@@ -294,6 +294,18 @@ wr_status fn_replace(wr_call *c) {
         wr_str s = arg_str(c, 0, r), part = arg_str(c, 1, r), with = arg_str(c, 2, r);
         size_t n = 0;
         const char *hit;
+        if (part.len == 0) { /* Java: before each character and at the end */
+            size_t chars = wr_utf8_chars(s);
+            if (with.len && chars + 1 > WR_TEXT_MAX / with.len) return too_long(c, r);
+            char *p = call_text(c, s.len + (chars + 1) * with.len), *to = p;
+            for (size_t i = 0, used; i <= s.len; i += used) {
+                if (with.len) memcpy(to, with.ptr, with.len), to += with.len;
+                used = 1;
+                if (i < s.len) wr_utf8_get(s.ptr + i, s.ptr + s.len, &used), memcpy(to, s.ptr + i, used), to += used;
+            }
+            call_view(c, r, p, (size_t)(to - p));
+            continue;
+        }
         if (part.len)
             for (size_t at = 0; (hit = find(s, part, at)); at = (size_t)(hit - s.ptr) + part.len) n++;
         if (n == 0) {

@@ -164,9 +164,9 @@ static int64_t field_of(wr_time_unit u, int64_t us, int32_t nanos, int64_t utc_u
     case U_HOUR: return rest / (3600 * WR_US_PER_SECOND);
     case U_MINUTE: return rest / (60 * WR_US_PER_SECOND) % 60;
     case U_SECOND: return rest / WR_US_PER_SECOND % 60;
-    case U_MILLISECOND: return rest % (60 * WR_US_PER_SECOND) / 1000;
-    case U_MICROSECOND: return rest % (60 * WR_US_PER_SECOND);
-    case U_NANOSECOND: return rest % (60 * WR_US_PER_SECOND) * 1000 + nanos;
+    case U_MILLISECOND: return rest % WR_US_PER_SECOND / 1000; /* within the second */
+    case U_MICROSECOND: return rest % WR_US_PER_SECOND;
+    case U_NANOSECOND: return rest % WR_US_PER_SECOND * 1000 + nanos;
     case U_DOW: return wr_floor_mod(days + 4, 7) + 1;
     case U_ISODOW: return wr_floor_mod(days + 3, 7) + 1;
     case U_EPOCH: return wr_floor_div(utc_us, WR_US_PER_SECOND);
@@ -269,7 +269,9 @@ static wr_status floor_time(wr_call *c) {
     bool         up = c->impl->extra[1];
     for ROWS(c, r) {
         int32_t nanos;
-        int64_t us = local_us(c, 0, r, &nanos), low = floor_us(u, us);
+        int64_t us = local_us(c, 0, r, &nanos);
+        if (up && u <= U_WEEK) us -= wr_floor_mod(us, WR_US_PER_DAY), nanos = 0; /* calendar units look at the date only, as Flink */
+        int64_t low = floor_us(u, us);
         if (up && (low != us || nanos)) low = unit_months(u) ? wr_us_add_months(low, unit_months(u)) : low + unit_us(u);
         put_local(c, r, low, 0);
     }
@@ -331,7 +333,9 @@ static wr_status timestampdiff(wr_call *c) {
     wr_time_unit u = (wr_time_unit)c->impl->extra[0];
     int64_t      fixed = unit_us(u), months = unit_months(u);
     for ROWS(c, r) {
-        int64_t a = local_us(c, 0, r, NULL), b = local_us(c, 1, r, NULL);
+        bool    instants = fixed && arg_type(c, 0).id == WR_T_TIMESTAMP_LTZ && arg_type(c, 1).id == WR_T_TIMESTAMP_LTZ;
+        int64_t a = wr_time_us(arg_type(c, 0), c->arg[0].vec->data, r & c->arg[0].mask, c->tz, !instants, NULL);
+        int64_t b = wr_time_us(arg_type(c, 1), c->arg[1].vec->data, r & c->arg[1].mask, c->tz, !instants, NULL);
         OUT(c, int32_t)[r] = (int32_t)(fixed ? (int64_t)((uint64_t)b - (uint64_t)a) / fixed : whole_months(a, b) / months);
     }
     return WR_OK;
@@ -388,7 +392,11 @@ static wr_status unix_timestamp(wr_call *c) {
             OUT(c, int64_t)[r] = INT64_MIN; /* as Flink */
             continue;
         }
-        OUT(c, int64_t)[r] = wr_floor_div(zoned ? us : wr_tz_to_utc(c->tz, us), WR_US_PER_SECOND);
+        if (!zoned) { /* when clocks go back the later of both instants, as java.util.TimeZone */
+            int64_t utc = wr_tz_to_utc(c->tz, us), later = utc + 3600 * WR_US_PER_SECOND;
+            us = wr_tz_to_local(c->tz, later) == us ? later : utc;
+        }
+        OUT(c, int64_t)[r] = wr_floor_div(us, WR_US_PER_SECOND);
     }
     return WR_OK;
 }

@@ -145,7 +145,6 @@ static inline wr_expr *kit_number(kit *k) {
         return kit_const(k, wr_value_int(wr_type_not_null(wr_type_of(i > INT32_MAX ? WR_T_BIGINT : WR_T_INT)), i));
     }
     int scale = (int)(s.ptr + s.len - dot - 1), digits = (int)s.len - 1;
-    while (digits > scale && *s.ptr == '0' && digits > 1) s.ptr++, s.len--, digits--; /* DECIMAL '0.908' is (3, 3) */
     wr_value v = {.type = wr_type_not_null(wr_type_decimal(digits, scale))};
     wr_decimal_parse(s, digits, scale, &v.d);
     return kit_const(k, v);
