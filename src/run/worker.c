@@ -5,11 +5,11 @@
  * Thread     worker_step: whoever drives this worker, one at a time.                                                               */
 #include "run/internal.h"
 
-enum { FLUSH_EVERY_US = 1000000, WAIT_DEFAULT_US = 5000 };
+enum { FLUSH_EVERY_US = 1000000, FLUSH_IDLE_US = 100000, WAIT_DEFAULT_US = 5000 }; /* a flush may be a disk sync: not at every pause */
 
 static wr_status flush_sinks(worker *w, bool idle, wr_err *err) {
     int64_t now = wr_mono_us(w->job->opts.world);
-    if (!idle && now - w->flushed_us < FLUSH_EVERY_US) return WR_OK;
+    if (now - w->flushed_us < (idle ? FLUSH_IDLE_US : FLUSH_EVERY_US)) return WR_OK;
     w->flushed_us = now;
     for (uint32_t i = 0; i < w->n_tasks; i++) {
         node *n = w->tasks[i].head;
