@@ -565,7 +565,7 @@ static wr_expr *overlaps(bind *b, const wr_ast_expr *e) {
 }
 
 wr_expr *pl_bind_expr(bind *b, const wr_ast_expr *e) {
-    static const char *const NAMES[WR_AST_DEFAULT + 1] = {[WR_AST_SUBQUERY] = "a scalar subquery", [WR_AST_QUANTIFIED] = "ANY / ALL with a subquery",
+    static const char *const NAMES[WR_AST_DEFAULT + 1] = {[WR_AST_QUANTIFIED] = "ANY / ALL with a subquery",
         [WR_AST_COLLECT] = "ARRAY, MAP or MULTISET of a query", [WR_AST_DEFAULT] = "DEFAULT as an argument", [WR_AST_NAMED_ARG] = "a named argument of a scalar function",
         [WR_AST_DESCRIPTOR] = "DESCRIPTOR outside a window function", [WR_AST_TABLE_ARG] = "a table argument outside a window function"};
     switch (e->kind) {
@@ -592,7 +592,11 @@ wr_expr *pl_bind_expr(bind *b, const wr_ast_expr *e) {
     case WR_AST_INDEX: return pl_call(b->p, "ITEM", e->at, 2, pl_bind_expr(b, e->index.arg), pl_bind_expr(b, e->index.index));
     case WR_AST_FIELD: return field_access(b, pl_bind_expr(b, e->field.arg), e->field.name, e->at);
     case WR_AST_SYMBOL: return symbol(b, e);
-    default: return pl_unsupported(b->p, e->at, e->kind == WR_AST_SUBQUERY ? "join with the subquery instead" : NULL, "%s", NAMES[e->kind] ? NAMES[e->kind] : "this expression");
+    case WR_AST_SUBQUERY:
+        for (uint32_t i = b->p->scalars.n; i-- > 0;) /* the newest: a view that is used twice is bound twice */
+            if (b->p->scalars.at[i].ast == e) return b->p->scalars.at[i].expr;
+        return pl_unsupported(b->p, e->at, "it may stand in SELECT, WHERE and HAVING; else join with the subquery", "a scalar subquery in %s", b->clause);
+    default: return pl_unsupported(b->p, e->at, NULL, "%s", NAMES[e->kind] ? NAMES[e->kind] : "this expression");
     }
 }
 

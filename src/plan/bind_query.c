@@ -244,14 +244,6 @@ bool pl_is_subquery_conjunct(const wr_ast_expr *e, bool *negated, const wr_ast_e
     return e->kind == WR_AST_EXISTS;
 }
 
-typedef struct subquery {
-    lnode   *node;
-    scope    sc;     /* of its FROM, when it could be opened */
-    bool     open;   /* FROM and WHERE only: correlation is possible */
-    wr_expr *cond;   /* conjuncts that use the outer query: inner columns, then outer_base + outer column */
-    const wr_ast_query *q;
-} subquery;
-
 static bool can_open(const wr_ast_query *q) {
     return q->kind == WR_AST_QUERY_SELECT && !q->with.n && !q->limit && !q->offset && !q->select.has_group_by && !q->select.having && !q->select.qualify &&
            q->select.from && q->select.items.n >= 1;
@@ -265,11 +257,18 @@ static bool has_agg(const wr_ast_query *q) {
     return false;
 }
 
+bool pl_can_correlate(const wr_ast_query *q) { return can_open(q); }
+
 static bool open_subquery(bind *b, const wr_ast_query *q, subquery *s) {
+    s->q = q;
+    if (can_open(q) && !has_agg(q)) return pl_open_subquery(b, q, s);
+    return (s->node = pl_bind_query(b->p, q, b->ctes, false)) != NULL;
+}
+
+bool pl_open_subquery(bind *b, const wr_ast_query *q, subquery *s) {
     pl *p = b->p;
     s->q = q;
-    s->open = can_open(q) && !has_agg(q);
-    if (!s->open) return (s->node = pl_bind_query(p, q, b->ctes, false)) != NULL;
+    s->open = true;
     lnode *n = pl_bind_ref(p, q->select.from, b->ctes, &s->sc);
     if (!n) return false;
     s->node = n;

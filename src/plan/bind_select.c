@@ -27,6 +27,13 @@ typedef struct sel {
     uint32_t *ph_col;      /* column of each placeholder, once known */
 } sel;
 
+static bool join_scalars(sel *x) {
+    if (x->s->where && !pl_join_scalars(&x->b, &x->node, x->s->where)) return false;
+    for (uint32_t i = 0; i < x->s->items.n; i++)
+        if (!pl_join_scalars(&x->b, &x->node, x->s->items.at[i].expr)) return false;
+    return !x->s->having || pl_join_scalars(&x->b, &x->node, x->s->having);
+}
+
 static bool bind_from_where(sel *x, pcte *ctes) {
     pl *p = x->p;
     if (x->s->from) {
@@ -44,6 +51,7 @@ static bool bind_from_where(sel *x, pcte *ctes) {
     }
     if (!x->node) return false;
     x->b = (bind){.p = p, .sc = &x->sc, .clause = "WHERE", .ctes = ctes};
+    if (!join_scalars(x)) return false;
     const wr_ast_expr *w = x->s->where;
     if (!w) return true;
     uint32_t n = w->kind == WR_AST_LOGIC && w->logic.op == WR_AST_AND ? w->logic.args.n : 1;
@@ -441,8 +449,42 @@ static lnode *build(sel *x) {
     return x->s->distinct ? pl_distinct(p, n, x->q->at) : n;
 }
 
+/* In a grouped query a scalar subquery without correlation is the same for all rows: it joins the keys where it is used. */
+static void group_by_scalars(sel *x, uint32_t first) {
+    for (uint32_t i = first; i < x->p->scalars.n; i++) {
+        wr_expr *e = x->p->scalars.at[i].expr;
+        if (x->p->scalars.at[i].correlated || e->kind != WR_E_COL) continue;
+        bool used = x->having && pl_uses(x->having, e->col, e->col + 1);
+        for (uint32_t k = 0; k < x->items.n && !used; k++) used = pl_uses(x->items.at[k], e->col, e->col + 1);
+        if (used && x->n_group < x->s->group_by.n * 8 + 8) x->group[x->n_group++] = e;
+    }
+}
+
+/* A correlated scalar subquery: its aggregate, then the keys that are compared, one row a key. */
+lnode *pl_build_grouped(pl *p, const wr_ast_query *q, lnode *node, const scope *sc, pcte *ctes, wr_expr **keys, uint32_t n_keys, bool *is_count) {
+    sel x = {.p = p, .s = &q->select, .q = q, .sc = *sc, .node = node};
+    x.sc.outer = NULL;
+    x.env.base = node->schema.n;
+    x.env.select = x.s;
+    x.b = (bind){.p = p, .sc = &x.sc, .ctes = ctes};
+    x.group = keys;
+    x.n_group = n_keys;
+    if (!bind_items(&x)) return NULL;
+    if (x.items.n != 1) return pl_error(p, "42601", q->at, "a scalar subquery must have one column, not %u", x.items.n);
+    if (!x.env.aggs.n) return pl_unsupported(p, q->at, "take MAX or another aggregate of the column, or join", "a correlated scalar subquery without an aggregate");
+    const wr_expr *item = x.items.at[0];
+    if (item->kind == WR_E_COL) *is_count = x.env.aggs.at[x.env.phs.at[item->col - x.env.base].i].agg.kind <= WR_AGG_COUNT;
+    for (uint32_t i = 0; i < n_keys; i++) {
+        wr_arr_apush(p->arena, &x.items, keys[i]);
+        wr_arr_apush(p->arena, &x.names, pl_printf(p, "key %u", i + 1));
+    }
+    x.is_agg = true;
+    return build(&x);
+}
+
 lnode *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so) {
-    sel x = {.p = p, .s = &q->select, .q = q};
+    sel      x = {.p = p, .s = &q->select, .q = q};
+    uint32_t first_scalar = p->scalars.n;
     const wr_ast_hints *hints = p->hints;
     p->hints = &q->select.hints;
     bool ok = bind_from_where(&x, ctes);
@@ -457,5 +499,6 @@ lnode *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so) {
     if (ok) ok = bind_order(&x, so);
     if (!ok) return NULL;
     x.is_agg = x.s->has_group_by || x.env.aggs.n > 0 || x.having != NULL;
+    if (x.is_agg) group_by_scalars(&x, first_scalar);
     return build(&x);
 }

@@ -85,6 +85,9 @@ struct lnode {
     };
 };
 
+/* A scalar subquery that was joined to FROM: what stands for it. */
+typedef struct scalar { const wr_ast_expr *ast; wr_expr *expr; bool correlated; } scalar;
+
 /* ---- shared state of one wr_plan_script ---- */
 typedef struct pcte { const wr_ast_cte *ast; struct pcte *next; /* visible before it */ bool busy; } pcte;
 typedef struct pl {
@@ -99,6 +102,7 @@ typedef struct pl {
     int64_t      ttl_us;    /* table.exec.state.ttl */
     bool         accept_unbounded;
     WR_ARR(struct tinfo *) infos;
+    WR_ARR(scalar) scalars;
     const wr_ast_hints *hints; /* of the SELECT being bound: STATE_TTL */
 } pl;
 
@@ -150,7 +154,19 @@ lnode   *pl_distinct(pl *p, lnode *in, wr_span at);
 lnode   *pl_bind_ref(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc);
 lnode   *pl_bind_subquery_conjunct(bind *b, lnode *in, const wr_ast_expr *e, bool negated);
 bool     pl_is_subquery_conjunct(const wr_ast_expr *e, bool *negated, const wr_ast_expr **inner);
+typedef struct subquery {
+    lnode   *node;
+    scope    sc;     /* of its FROM, when it could be opened */
+    bool     open;   /* FROM and WHERE only: correlation is possible */
+    wr_expr *cond;   /* conjuncts that use the outer query: inner columns, then outer_base + outer column */
+    const wr_ast_query *q;
+} subquery;
+bool     pl_open_subquery(bind *b, const wr_ast_query *q, subquery *s); /* FROM and WHERE of a query that pl_can_correlate */
+bool     pl_can_correlate(const wr_ast_query *q);
+/* scalar.c */
+bool     pl_join_scalars(bind *b, lnode **node, const wr_ast_expr *e);
 /* bind_select.c */
+lnode   *pl_build_grouped(pl *p, const wr_ast_query *q, lnode *node, const scope *sc, pcte *ctes, wr_expr **keys, uint32_t n_keys, bool *is_count);
 typedef struct sel_order { const wr_ast_orders *orders; uint32_t n_hidden; wr_sort_key *keys; } sel_order;
 lnode   *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *order);
 /* tvf.c */
