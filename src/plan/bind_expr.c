@@ -408,6 +408,21 @@ static bool group_window_property(bind *b, const wr_ast_expr *e, wr_expr **out) 
     return false;
 }
 
+/* GROUPING(a, b): a bit an argument, 1 where the grouping at hand does not have it. */
+static wr_expr *grouping(bind *b, const wr_ast_expr *e) {
+    int64_t bits = 0;
+    for (uint32_t i = 0; i < e->call.args.n; i++) {
+        wr_expr *x = pl_bind_expr(b, e->call.args.at[i]);
+        bool     key = false, absent = false;
+        if (!x) return NULL;
+        for (uint32_t k = 0; b->agg && k < b->agg->n_keys; k++) key |= wr_expr_equal(x, b->agg->keys[k]);
+        for (uint32_t k = 0; b->agg && !key && k < b->agg->n_absent; k++) absent |= wr_expr_equal(x, b->agg->absent[k]);
+        if (!key && !absent) return pl_error(b->p, "42803", e->call.args.at[i]->at, "GROUPING takes expressions of GROUP BY");
+        bits = bits << 1 | absent;
+    }
+    return constant(b, wr_value_int(wr_type_not_null(wr_type_of(WR_T_BIGINT)), bits), e->at);
+}
+
 /* Clauses of the JSON functions become text arguments, in the order that expr/ takes them. */
 static bool json_clauses(bind *b, const wr_ast_expr *e, wr_expr **args, uint32_t *n) {
     static const char *const ON[] = {"NULL", "NULL", "ERROR", "DEFAULT", "EMPTY ARRAY", "EMPTY OBJECT", "TRUE", "FALSE", "UNKNOWN", "ABSENT"};
@@ -445,7 +460,7 @@ static wr_expr *call(bind *b, const wr_ast_expr *e) {
         pl_error(b->p, "42803", e->at, "%.*s(...) is not a value: it stands in GROUP BY, or as TABLE(%.*s(TABLE t, DESCRIPTOR(ts), ...)) in FROM", WR_FMT(name), WR_FMT(name));
         return NULL;
     }
-    if (name_is(c, "GROUPING") || name_is(c, "GROUPING_ID")) return pl_unsupported(b->p, e->at, "use one query a level and UNION ALL", "GROUPING");
+    if (name_is(c, "GROUPING") || name_is(c, "GROUPING_ID")) return grouping(b, e);
     if (name_is(c, "ROW_NUMBER") || name_is(c, "RANK") || name_is(c, "DENSE_RANK"))
         return pl_error(b->p, "42P20", e->at, "%.*s() needs OVER (PARTITION BY ... ORDER BY ...)", WR_FMT(name));
     if (c->filter || c->distinct) return pl_error(b->p, "42809", e->at, "%.*s is not an aggregate: %s is for aggregates", WR_FMT(name), c->filter ? "FILTER" : "DISTINCT");

@@ -80,37 +80,41 @@ static bool is_group_window(const wr_ast_expr *e) {
     return wr_str_ieq(n, WR_STR("TUMBLE")) || wr_str_ieq(n, WR_STR("HOP")) || wr_str_ieq(n, WR_STR("SESSION"));
 }
 
-static bool bind_group_by(sel *x) {
-    pl *p = x->p;
-    x->b.clause = "GROUP BY";
-    x->group = wr_new_n(p->arena, wr_expr *, x->s->group_by.n * 8 + 8);
-    bool ok = true;
-    for (uint32_t i = 0; i < x->s->group_by.n; i++) {
-        const wr_ast_group *g = x->s->group_by.at[i];
-        if (g->kind == WR_GROUP_ROLLUP || g->kind == WR_GROUP_CUBE || g->kind == WR_GROUP_SETS) {
-            pl_unsupported(p, g->at, "write one query a level and join them with UNION ALL",
-                           g->kind == WR_GROUP_ROLLUP ? "ROLLUP" : g->kind == WR_GROUP_CUBE ? "CUBE" : "GROUPING SETS");
-            ok = false;
-            continue;
-        }
-        for (uint32_t k = 0; k < g->exprs.n; k++) {
-            const wr_ast_expr *e = g->exprs.at[k];
-            if (is_group_window(e)) {
-                if (x->env.group_window) return pl_error(p, "42803", e->at, "only one group window is possible in a GROUP BY"), false;
-                x->env.group_window = e;
-                ok &= pl_group_window(&x->b, e, &x->window, &x->env.window_time_type, &x->window_time);
-                continue;
-            }
-            wr_expr *bound = pl_bind_expr(&x->b, e);
-            if (!bound) {
-                ok = false;
-                continue;
-            }
-            bool dup = false;
-            for (uint32_t m = 0; m < x->n_group; m++) dup |= wr_expr_equal(x->group[m], bound);
-            if (!dup && x->n_group < x->s->group_by.n * 8 + 8) x->group[x->n_group++] = bound;
-        }
+static bool bind_key(sel *x, const wr_ast_expr *e, wr_exprs *keys) {
+    if (is_group_window(e)) {
+        if (x->env.group_window == e) return true; /* of another grouping */
+        if (x->env.group_window) return pl_error(x->p, "42803", e->at, "only one group window is possible in a GROUP BY"), false;
+        x->env.group_window = e;
+        return pl_group_window(&x->b, e, &x->window, &x->env.window_time_type, &x->window_time);
     }
+    wr_expr *bound = pl_bind_expr(&x->b, e);
+    if (!bound) return false;
+    for (uint32_t m = 0; m < keys->n; m++)
+        if (wr_expr_equal(keys->at[m], bound)) return true;
+    wr_arr_apush(x->p->arena, keys, bound);
+    return true;
+}
+
+/* The keys of this grouping, and those that only other groupings have. */
+static bool bind_group_by(sel *x, const groupings *sets, uint32_t which) {
+    wr_exprs keys = {0}, all = {0}, absent = {0};
+    bool     ok = true;
+    x->b.clause = "GROUP BY";
+    if (!sets->n)
+        for (uint32_t i = 0; i < x->s->group_by.n; i++)
+            for (uint32_t k = 0; k < x->s->group_by.at[i]->exprs.n; k++) ok &= bind_key(x, x->s->group_by.at[i]->exprs.at[k], &keys);
+    for (uint32_t k = 0; sets->n && k < sets->at[which].n; k++) ok &= bind_key(x, sets->at[which].at[k], &keys);
+    for (uint32_t i = 0; i < sets->n && ok; i++)
+        for (uint32_t k = 0; k < sets->at[i].n; k++) ok &= bind_key(x, sets->at[i].at[k], &all);
+    for (uint32_t i = 0; i < all.n; i++) {
+        bool mine = false;
+        for (uint32_t k = 0; k < keys.n; k++) mine |= wr_expr_equal(all.at[i], keys.at[k]);
+        if (!mine) wr_arr_apush(x->p->arena, &absent, all.at[i]);
+    }
+    x->env.keys = x->group = keys.at;
+    x->env.n_keys = x->n_group = keys.n;
+    x->env.absent = absent.at;
+    x->env.n_absent = absent.n;
     return ok;
 }
 
@@ -352,6 +356,8 @@ static wr_expr *regroup(sel *x, wr_expr *e, const lnode *from) {
     if (x->is_agg)
         for (uint32_t i = 0; i < x->n_group; i++)
             if (wr_expr_equal(x->group[i], e)) return wr_expr_col(p->arena, i, x->node->schema.fields[i].type, e->at);
+    for (uint32_t i = 0; x->is_agg && i < x->env.n_absent; i++)
+        if (wr_expr_equal(x->env.absent[i], e)) return wr_expr_const(p->arena, wr_value_null(e->type), e->at);
     if (e->kind == WR_E_CONST) return e;
     if (e->kind == WR_E_COL && e->col >= x->env.base) {
         uint32_t i = e->col - x->env.base;
@@ -446,7 +452,7 @@ static lnode *build(sel *x) {
     wr_str label = x->node->label;
     lnode *n = pl_calc(p, x->node, NULL, x->items.at, x->names.at, x->items.n, x->q->at);
     n->label = label;
-    return x->s->distinct ? pl_distinct(p, n, x->q->at) : n;
+    return n;
 }
 
 /* In a grouped query a scalar subquery without correlation is the same for all rows: it joins the keys where it is used. */
@@ -456,7 +462,12 @@ static void group_by_scalars(sel *x, uint32_t first) {
         if (x->p->scalars.at[i].correlated || e->kind != WR_E_COL) continue;
         bool used = x->having && pl_uses(x->having, e->col, e->col + 1);
         for (uint32_t k = 0; k < x->items.n && !used; k++) used = pl_uses(x->items.at[k], e->col, e->col + 1);
-        if (used && x->n_group < x->s->group_by.n * 8 + 8) x->group[x->n_group++] = e;
+        if (!used) continue;
+        wr_exprs more = {0};
+        for (uint32_t k = 0; k < x->n_group; k++) wr_arr_apush(x->p->arena, &more, x->group[k]);
+        wr_arr_apush(x->p->arena, &more, e);
+        x->group = more.at;
+        x->n_group = more.n;
     }
 }
 
@@ -482,7 +493,7 @@ lnode *pl_build_grouped(pl *p, const wr_ast_query *q, lnode *node, const scope *
     return build(&x);
 }
 
-lnode *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so) {
+static lnode *bind_grouping(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so, const groupings *sets, uint32_t which) {
     sel      x = {.p = p, .s = &q->select, .q = q};
     uint32_t first_scalar = p->scalars.n;
     const wr_ast_hints *hints = p->hints;
@@ -492,7 +503,7 @@ lnode *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so) {
     if (!x.node) return NULL;
     x.env.base = x.node->schema.n;
     x.env.select = x.s;
-    ok &= bind_group_by(&x);
+    ok &= bind_group_by(&x, sets, which);
     if (x.env.group_window && !ok) return NULL; /* its properties could not be bound */
     ok &= bind_items(&x);
     if (ok) ok = bind_qualify(&x);
@@ -501,4 +512,34 @@ lnode *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so) {
     x.is_agg = x.s->has_group_by || x.env.aggs.n > 0 || x.having != NULL;
     if (x.is_agg) group_by_scalars(&x, first_scalar);
     return build(&x);
+}
+
+static lnode *unite(pl *p, lnode **branches, uint32_t n, wr_span at) {
+    lnode    *u = pl_node(p, L_UNION, at, n, branches[0], n > 1 ? branches[1] : NULL);
+    wr_field *f = wr_new_n(p->arena, wr_field, branches[0]->schema.n);
+    for (uint32_t c = 0; c < branches[0]->schema.n; c++) {
+        f[c] = branches[0]->schema.fields[c];
+        for (uint32_t i = 0; i < n; i++) f[c].type.nullable |= branches[i]->schema.fields[c].type.nullable;
+    }
+    for (uint32_t i = 0; i < n; i++) u->in[i] = branches[i];
+    u->schema = (wr_schema){branches[0]->schema.n, f};
+    u->label = branches[0]->label;
+    return u;
+}
+
+lnode *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so) {
+    groupings sets;
+    lnode    *n;
+    if (!pl_groupings(p, &q->select, &sets)) return NULL;
+    if (sets.n <= 1) {
+        n = bind_grouping(p, q, ctes, so, &sets, 0);
+    } else {
+        lnode **branches = wr_new_n(p->arena, lnode *, sets.n);
+        for (uint32_t i = 0; i < sets.n; i++) {
+            so->n_hidden = 0;
+            if (!(branches[i] = bind_grouping(p, q, ctes, so, &sets, i))) return NULL;
+        }
+        n = unite(p, branches, sets.n, q->select.group_by.at[0]->at);
+    }
+    return n && q->select.distinct ? pl_distinct(p, n, q->at) : n;
 }

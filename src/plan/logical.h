@@ -4,7 +4,7 @@
  *            finds equal sub-trees again). Passes: push (predicates go down, rank bounds become Top-N), convert (window aggregation,
  *            the five joins, deduplication; properties bottom-up), prune (needed columns, calcs merged), physical.
  * Invariant  schema.fields[i].type.attr says whether column i is a time attribute; every expression of a node is over its input's schema
- *            (joins: left ++ right). Passes copy, they never change a node that another pass may hold.
+ *            (joins: left ++ right). push and convert change nodes in place (the tree is theirs), prune copies.
  * Memory     the arena of the plan. One thread.                                                                     */
 #pragma once
 #include "plan/plan.h"
@@ -129,6 +129,8 @@ typedef struct agg_env { /* aggregates and OVER calls met while binding a SELECT
     const wr_ast_expr *group_window; /* legacy TUMBLE(..) of GROUP BY */
     wr_type  window_time_type;
     const wr_ast_select *select;     /* for named windows */
+    wr_expr **keys, **absent;        /* GROUP BY expressions; those of other groupings only (GROUPING SETS) */
+    uint32_t  n_keys, n_absent;
 } agg_env;
 
 typedef struct bind {
@@ -163,6 +165,9 @@ typedef struct subquery {
 } subquery;
 bool     pl_open_subquery(bind *b, const wr_ast_query *q, subquery *s); /* FROM and WHERE of a query that pl_can_correlate */
 bool     pl_can_correlate(const wr_ast_query *q);
+/* grouping.c: empty when GROUP BY is a plain list */
+typedef WR_ARR(wr_ast_exprs) groupings;
+bool     pl_groupings(pl *p, const wr_ast_select *s, groupings *out);
 /* scalar.c */
 bool     pl_join_scalars(bind *b, lnode **node, const wr_ast_expr *e);
 /* bind_select.c */
