@@ -73,6 +73,7 @@ void      wr_aggs_free(wr_aggs *a);
 wr_status wr_aggs_update(wr_aggs *a, const wr_batch *batch, const uint32_t *rows, void *const *blocks, uint32_t n, wr_err *err);
 WR_INLINE int64_t wr_aggs_rows(const wr_aggs *a, const void *block) { return *(const int64_t *)((const char *)block + a->rows_at); }
 void      wr_aggs_merge(wr_aggs *a, void *into, const void *from);
+void      wr_aggs_copy(wr_aggs *a, void *into, const void *from);    /* into is empty or raw memory without lists */
 void      wr_aggs_unmerge(wr_aggs *a, void *into, const void *from); /* only if a->invertible */
 void      wr_aggs_drop(wr_aggs *a, void *block);                     /* frees lists and zeroes the block */
 /* Result of aggregate `i` of blocks[0..n-1] into rows first, first + step, ... of dst. */

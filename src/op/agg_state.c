@@ -10,13 +10,21 @@ enum { MALLOC_EXTRA = 16 };
 
 /* ---- merge ---- */
 
-static void merge_sumf(wr_acc_sumf *into, const wr_acc_sumf *from) {
-    wr_acc_sumf sum = {.n = 1};
-    int64_t     n = into->n + from->n;
-    sum.sum = into->sum, sum.comp = into->comp;
-    wr_sumf_add(&sum, from->sum, 1);
-    wr_sumf_add(&sum, from->comp, 1);
-    *into = (wr_acc_sumf){sum.sum, sum.comp, n, into->nan + from->nan, into->pinf + from->pinf, into->ninf + from->ninf, 0};
+static void merge_sumf(wr_acc_sumf *into, const wr_acc_sumf *from) { /* sums are finite: what is not is counted apart */
+    double x = into->sum, y = from->sum, t = x + y;
+    into->comp += (fabs(x) >= fabs(y) ? (x - t) + y : (y - t) + x) + from->comp;
+    into->sum = t;
+    into->n += from->n;
+    into->nan += from->nan, into->pinf += from->pinf, into->ninf += from->ninf;
+}
+static void merge_cell8(wr_aggs *a, const wr_agg_slot *s, wr_acc_cell8 *into, const wr_acc_cell8 *from) {
+    if (!from->has) return;
+    if (s->class != WR_CELL_INT) {
+        (void)wr_acc_one(a, s, into, (wr_cell){{from->v, 0}}, false, 1, 0, NULL);
+        return;
+    }
+    int64_t x = (int64_t)into->v, y = (int64_t)from->v;
+    if (!into->has || (s->least ? y < x : y > x)) into->v = from->v, into->has = 1;
 }
 static void merge_var(wr_acc_var *into, const wr_acc_var *from) { /* Chan et al. */
     if (!from->n) return;
@@ -97,9 +105,7 @@ static void merge_slot(wr_aggs *a, const wr_agg_slot *s, void *into, const void 
         break;
     }
     case WR_FORM_SUMF: merge_sumf(x, y); break;
-    case WR_FORM_CELL8:
-        if (((const wr_acc_cell8 *)y)->has) (void)wr_acc_one(a, s, x, (wr_cell){{((const wr_acc_cell8 *)y)->v, 0}}, false, 1, 0, NULL);
-        break;
+    case WR_FORM_CELL8: merge_cell8(a, s, x, y); break;
     case WR_FORM_CELL:
         if (((const wr_acc_cell *)y)->n) (void)wr_acc_one(a, s, x, ((const wr_acc_cell *)y)->v, ((const wr_acc_cell *)y)->pad, 1, ((const wr_acc_cell *)y)->seq, NULL);
         break;
@@ -114,6 +120,15 @@ static void merge_slot(wr_aggs *a, const wr_agg_slot *s, void *into, const void 
 void wr_aggs_merge(wr_aggs *a, void *into, const void *from) {
     if (a->count_rows) *(int64_t *)(void *)((char *)into + a->rows_at) += *(const int64_t *)(const void *)((const char *)from + a->rows_at);
     for (uint32_t i = 0; i < a->n; i++) merge_slot(a, &a->slots[i], into, from);
+}
+
+void wr_aggs_copy(wr_aggs *a, void *into, const void *from) {
+    if (!a->has_heap) {
+        memcpy(into, from, a->bytes);
+        return;
+    }
+    memset(into, 0, a->bytes);
+    wr_aggs_merge(a, into, from);
 }
 
 void wr_aggs_unmerge(wr_aggs *a, void *into, const void *from) {

@@ -11,6 +11,7 @@
 #include "op/window_agg.h"
 
 enum { VERSION = 1 };
+#define EXPECTED_MAX 65536u /* a wrong guess must not cost much */
 static const char tag[] = "window_agg";
 
 /* ---- values of the maps ---- */
@@ -24,8 +25,8 @@ static void run_value_free(void *self, void *value) { wr_aggs_drop(((wr_window_a
 static void value_save(void *self, const void *value, wr_sbuf *out) { wr_aggs_save(((wr_window_agg *)self)->aggs, value, out); }
 static bool value_load(void *self, void *value, wr_reader *in) { return wr_aggs_load(((wr_window_agg *)self)->aggs, value, in); }
 
-static wr_kmap *map_new(wr_window_agg *a, const char *name, uint32_t value_bytes, void (*drop)(void *, void *)) {
-    return wr_kmap_new(&(wr_kmap_opts){.name = name, .key_types = a->key_types, .n_key_types = a->opts.n_keys, .value_bytes = value_bytes,
+static wr_kmap *map_new(wr_window_agg *a, const char *name, uint32_t value_bytes, uint32_t expected, void (*drop)(void *, void *)) {
+    return wr_kmap_new(&(wr_kmap_opts){.name = name, .expected = expected, .key_types = a->key_types, .n_key_types = a->opts.n_keys, .value_bytes = value_bytes,
                                        .acct = a->op.ctx->acct, .codec = a->codec, .self = a, .value_free = a->aggs->has_heap ? drop : NULL,
                                        .value_save = value_save, .value_load = value_load});
 }
@@ -36,6 +37,11 @@ static int pane_order(const wr_pane *p, int64_t first, int64_t start) { /* first
     int64_t key = p->from_end != WR_TIME_MIN ? p->from_end : p->end;
     if (key != first) return key < first ? -1 : 1;
     return (p->start > start) - (p->start < start);
+}
+/* A pane is likely to get as many keys as the one before it. */
+static uint32_t expected_keys(const wr_window_agg *a, uint32_t at) {
+    uint32_t n = at ? wr_kmap_count(a->panes.at[at - 1]->map) : a->last_count;
+    return WR_MIN(n, EXPECTED_MAX);
 }
 wr_pane *wr_window_pane_get(wr_window_agg *a, int64_t start, int64_t end, int64_t from_end) {
     bool      late = from_end != WR_TIME_MIN;
@@ -55,7 +61,7 @@ wr_pane *wr_window_pane_get(wr_window_agg *a, int64_t start, int64_t end, int64_
     *p = (wr_pane){.start = start, .end = end, .from_end = from_end};
     uint32_t bytes = a->aggs->bytes;
     if (a->two_stacks && !late) bytes = 2 * bytes + (uint32_t)sizeof(wr_pane_link);
-    p->map = map_new(a, "pane", bytes, late ? run_value_free : pane_value_free);
+    p->map = map_new(a, "pane", bytes, late ? 0 : expected_keys(a, lo), late ? run_value_free : pane_value_free);
     if (late) {
         wr_arr_push(&a->late, p);
         memmove(a->late.at + lo + 1, a->late.at + lo, (n - lo) * sizeof(wr_pane *));
@@ -69,6 +75,7 @@ wr_pane *wr_window_pane_get(wr_window_agg *a, int64_t start, int64_t end, int64_
 }
 void wr_window_pane_free(wr_window_agg *a, wr_pane *p) {
     if (a->last == p) a->last = NULL;
+    if (p->from_end == WR_TIME_MIN) a->last_count = wr_kmap_count(p->map);
     wr_kmap_free(p->map);
     wr_account_add(a->op.ctx->acct, -(int64_t)sizeof *p);
     wr_free(p);
@@ -211,7 +218,7 @@ static wr_status window_agg_load(wr_op *op, wr_reader *in, uint32_t from, uint32
     for (uint32_t i = 0; i < n && !in->bad; i++) {
         int64_t start = wr_get_i64(in), end = wr_get_i64(in), from_end = wr_get_i64(in);
         if (in->bad) break;
-        wr_kmap *part = map_new(a, "pane", a->aggs->bytes, run_value_free);
+        wr_kmap *part = map_new(a, "pane", a->aggs->bytes, 0, run_value_free);
         wr_status s = wr_kmap_load(part, in, op->ctx->n_key_groups, from, to, err);
         if (s == WR_OK && wr_kmap_count(part)) {
             wr_pane *p = wr_window_pane_get(a, start, end, from_end);
@@ -292,7 +299,7 @@ wr_op *wr_window_agg_new(const wr_window_agg_opts *opts, const wr_schema *input,
     a->key_types = wr_op_key_types(a->arena, input, opts->keys, opts->n_keys);
     a->codec = wr_rowcodec_new(a->arena, a->key_types, opts->n_keys);
     a->run_base = a->fired_end = a->wm_us = WR_TIME_MIN;
-    if (!a->direct) a->run = map_new(a, "pane", a->aggs->bytes, run_value_free);
+    if (!a->direct) a->run = map_new(a, "pane", a->aggs->bytes, 0, run_value_free);
     if (a->two_stacks) a->front = wr_kmap_new(&(wr_kmap_opts){.name = "front", .key_types = a->key_types, .n_key_types = opts->n_keys,
                                                               .value_bytes = sizeof(wr_pane_link), .acct = ctx->acct, .codec = a->codec});
     return &a->op;

@@ -28,6 +28,7 @@ typedef struct wr_window_agg {
     WR_ARR(wr_pane *)  panes;       /* by (end, start) */
     WR_ARR(wr_pane *)  late;        /* by (from_end, start) */
     wr_pane           *last;        /* the pane of the row before */
+    uint32_t           last_count;  /* keys of the pane that was freed last */
     wr_kmap           *run;         /* HOP by subtraction, CUMULATE: the running window; two stacks: the back stack */
     wr_kmap           *front;       /* two stacks: key -> wr_pane_link */
     int64_t            run_base;    /* CUMULATE: start of the running window, WR_TIME_MIN if empty */

@@ -59,29 +59,45 @@ static void emit_begin(wr_window_agg *a, int64_t start, int64_t end, wr_kmap *ma
 static void *combined(wr_window_agg *a, uint32_t slot, char *room) {
     wr_pane_link *link = wr_kmap_value(a->front, slot);
     uint32_t      back = wr_kmap_find_like(a->run, a->front, slot, false, NULL);
-    memset(room, 0, a->aggs->bytes);
-    wr_aggs_merge(a->aggs, room, wr_pane_suffix_at(a, wr_kmap_value(link->pane->map, link->slot)));
+    wr_aggs_copy(a->aggs, room, wr_pane_suffix_at(a, wr_kmap_value(link->pane->map, link->slot)));
     if (back != WR_SLOT_NONE) wr_aggs_merge(a->aggs, room, wr_kmap_value(a->run, back));
     return room;
 }
 
+/* The next up to `max` slots of the map that is being emitted, into a->slots. In front, the suffix blocks lie all over the panes: they
+ * are touched here, so that they come while others are looked at. */
+static uint32_t next_slots(wr_window_agg *a, wr_kmap *map, bool front, uint32_t max) {
+    uint32_t n = 0;
+    bool     skip = a->two_stacks && a->in_back && wr_kmap_count(a->front);
+    while (n < max) {
+        a->emit_slot = wr_kmap_next(map, a->emit_slot);
+        if (a->emit_slot == WR_SLOT_NONE) break;
+        if (skip && wr_kmap_find_like(a->front, map, a->emit_slot, false, NULL) != WR_SLOT_NONE) continue;
+        if (front) {
+            const wr_pane_link *link = wr_kmap_value(a->front, a->emit_slot);
+            const char         *suffix = wr_pane_suffix_at(a, wr_kmap_value(link->pane->map, link->slot));
+            for (uint32_t at = 0; at < a->aggs->bytes; at += 64) __builtin_prefetch(suffix + at);
+        }
+        a->slots[n++] = a->emit_slot;
+    }
+    return n;
+}
+
 /* Goes on with the window that is being emitted; false in a->emitting when done. */
 static wr_status emit_some(wr_window_agg *a, wr_out *out, wr_err *err) {
-    uint32_t max = a->op.ctx->batch_rows, n = 0;
+    uint32_t max = a->op.ctx->batch_rows, n = 0, n_slots;
     bool     front = a->two_stacks && !a->in_back;
     wr_kmap *map = front ? a->front : a->emit_map;
     char    *room = front ? wr_malloc((size_t)max * a->aggs->bytes + 16) : NULL;
     int64_t  starts[WR_BATCH_MAX], ends[WR_BATCH_MAX];
-    while (n < max) {
-        a->emit_slot = wr_kmap_next(map, a->emit_slot);
-        if (a->emit_slot == WR_SLOT_NONE) break;
-        if (a->two_stacks && a->in_back && wr_kmap_find_like(a->front, map, a->emit_slot, false, NULL) != WR_SLOT_NONE) continue;
-        void *block = front ? combined(a, a->emit_slot, room + (size_t)n * a->aggs->bytes) : wr_kmap_value(map, a->emit_slot);
+    n_slots = next_slots(a, map, front, max);
+    for (uint32_t i = 0; i < n_slots; i++) {
+        void *block = front ? combined(a, a->slots[i], room + (size_t)n * a->aggs->bytes) : wr_kmap_value(map, a->slots[i]);
         if (a->opts.retract_input && wr_aggs_rows(a->aggs, block) <= 0) {
             if (front) wr_aggs_drop(a->aggs, block);
             continue;
         }
-        a->slots[n] = a->emit_slot;
+        a->slots[n] = a->slots[i];
         a->blocks[n] = block;
         starts[n] = a->emit_start;
         ends[n++] = a->emit_end;
@@ -106,8 +122,10 @@ static void charge(wr_window_agg *a, wr_kmap *map) {
 }
 static void merge_map(wr_window_agg *a, wr_kmap *into, wr_kmap *from) {
     for (uint32_t s = wr_kmap_next(from, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(from, s)) {
-        uint32_t to = wr_kmap_find_like(into, from, s, true, NULL);
-        wr_aggs_merge(a->aggs, wr_kmap_value(into, to), wr_kmap_value(from, s));
+        bool     fresh;
+        uint32_t to = wr_kmap_find_like(into, from, s, true, &fresh);
+        if (fresh) wr_aggs_copy(a->aggs, wr_kmap_value(into, to), wr_kmap_value(from, s));
+        else wr_aggs_merge(a->aggs, wr_kmap_value(into, to), wr_kmap_value(from, s));
     }
     charge(a, into);
 }
@@ -127,7 +145,7 @@ static void chain(wr_window_agg *a, wr_pane *p, uint32_t s) {
     bool  fresh;
     uint32_t      f = wr_kmap_find_like(a->front, p->map, s, true, &fresh);
     wr_pane_link *head = wr_kmap_value(a->front, f);
-    wr_aggs_merge(a->aggs, suffix, value);
+    wr_aggs_copy(a->aggs, suffix, value);
     if (!fresh) wr_aggs_merge(a->aggs, suffix, wr_pane_suffix_at(a, wr_kmap_value(head->pane->map, head->slot)));
     *wr_pane_link_at(a, value) = fresh ? (wr_pane_link){0} : *head;
     *head = (wr_pane_link){p, s, 0};

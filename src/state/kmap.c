@@ -131,7 +131,8 @@ static void add_slots(wr_kmap *m) {
     uint32_t room = !m->n_chunks ? 0 : m->n_chunks == 1 ? m->first_cap : m->n_chunks * CHUNK;
     if (m->n_slots < room) return;
     if (m->n_chunks <= 1 && m->first_cap < CHUNK) {
-        uint32_t cap = m->first_cap ? m->first_cap * 4 : 4;
+        uint32_t cap = m->first_cap ? WR_MIN(m->first_cap * 4, (uint32_t)CHUNK) : WR_MIN((m->opts.expected + 3) & ~3u, (uint32_t)CHUNK);
+        if (!cap) cap = 4;
         if (!m->chunks) m->chunks = wr_calloc(1, sizeof *m->chunks), m->n_chunks = 1;
         m->chunks[0] = wr_realloc(m->chunks[0], (size_t)cap * m->stride);
         m->bytes += (int64_t)(cap - m->first_cap) * m->stride;
@@ -153,7 +154,9 @@ static void add_slots(wr_kmap *m) {
 }
 
 static void index_grow(wr_kmap *m) {
-    uint32_t  cap = m->cap ? m->cap * 2 : 8, mask = cap - 1;
+    uint32_t cap = m->cap ? m->cap * 2 : 8;
+    while (!m->cap && (uint64_t)m->opts.expected * 5 > (uint64_t)cap * 3) cap *= 2;
+    uint32_t  mask = cap - 1;
     uint64_t *index = wr_calloc(cap, sizeof *index);
     for (uint32_t i = 0; i < m->cap; i++) {
         if (!m->index[i]) continue;
@@ -394,7 +397,7 @@ static uint32_t find_raw(wr_kmap *m, uint64_t hash, const one_key *k, bool creat
     return slot;
 }
 
-static one_key raw_of_slot(const wr_kmap *m, uint32_t slot) {
+WR_INLINE one_key raw_of_slot(const wr_kmap *m, uint32_t slot) {
     const char *r = record(m, slot);
     if (slot == m->null_slot) return (one_key){.null = true};
     if (m->shape == SHAPE_FIXED) return (one_key){.fixed = ((const fixed_rec *)r)->key};

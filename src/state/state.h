@@ -20,6 +20,7 @@ typedef struct wr_kmap_opts {
     const wr_type *key_types;
     uint32_t       n_key_types;     /* 0 = one global entry */
     uint32_t       value_bytes;     /* fixed part, zeroed on create, 16-byte aligned */
+    uint32_t       expected;        /* keys that will probably come: room for them is made with the first; 0 = start small */
     wr_account    *acct;
     const wr_rowcodec *codec;       /* of key_types, outliving the map; NULL: the map makes its own when it needs one */
     void          *self;            /* passed to the functions below; each may be NULL when the value is plain bytes */
