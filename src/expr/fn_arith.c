@@ -411,9 +411,21 @@ static bool resolve_time(wr_resolve *r, bool minus) {
     return false;
 }
 
+/* The call as resolved so far, cast to the type that Flink gives it. */
+static bool cast_result(wr_resolve *r, wr_type to) {
+    wr_type t = r->type;
+    t.nullable = r->args[0]->type.nullable || r->args[1]->type.nullable;
+    wr_expr *e = expr_make(r->ctx->arena, r->fn, t, (wr_impl){.kernel = r->kernel, .flags = r->flags}, r->args, r->n, r->at);
+    r->rewrite = wr_expr_cast(r->ctx, e, to, false, r->at);
+    return r->rewrite != NULL;
+}
+
 static bool arith(wr_resolve *r, char op) {
     if (r->n != 2) return false;
-    if (numeric_or_null(r->args[0]->type) && numeric_or_null(r->args[1]->type)) return resolve_numeric(r, op);
+    if (numeric_or_null(r->args[0]->type) && numeric_or_null(r->args[1]->type)) {
+        bool narrow = r->args[0]->type.id == WR_T_FLOAT && r->args[1]->type.id == WR_T_DOUBLE; /* FLOAT + DOUBLE is FLOAT, DOUBLE + FLOAT is DOUBLE */
+        return resolve_numeric(r, op) && (!narrow || cast_result(r, wr_type_of(WR_T_FLOAT)));
+    }
     return op == '+' || op == '-' ? resolve_time(r, op == '-') : false;
 }
 
@@ -462,11 +474,7 @@ bool res_mod(wr_resolve *r) {
     if (!numeric_or_null(a) || !numeric_or_null(b)) return false;
     if (!resolve_numeric(r, '%')) return false;
     if (!wr_type_is_integer(r->type) || !wr_type_is_integer(b) || r->type.id == b.id) return true;
-    wr_type t = r->type;
-    t.nullable = r->args[0]->type.nullable || r->args[1]->type.nullable;
-    wr_expr *e = expr_make(r->ctx->arena, r->fn, t, (wr_impl){.kernel = r->kernel, .flags = r->flags}, r->args, r->n, r->at);
-    r->rewrite = wr_expr_cast(r->ctx, e, b, false, r->at);
-    return r->rewrite != NULL;
+    return cast_result(r, b);
 }
 
 #define NEG(x) (0 - (x))

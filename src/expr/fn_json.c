@@ -38,19 +38,27 @@ static bool set_path(wr_json_state *s, wr_str path) {
     return s->ok = wr_jpath_parse(wr_sbuf_str(&s->text), &s->path);
 }
 
-typedef enum wr_found { FOUND_BAD, FOUND_NONE, FOUND_NULL, FOUND_SCALAR, FOUND_CONTAINER, FOUND_MANY } wr_found;
+typedef enum wr_found { FOUND_BAD, FOUND_NONE, FOUND_NULL, FOUND_SCALAR, FOUND_OBJECT, FOUND_ARRAY } wr_found;
 /* What the path leads to; its text is in s->out. */
 static wr_found find(wr_json_state *s, wr_str doc, bool scalar) {
+    bool many = false; /* a path with * leads to a list of all hits, as in Flink */
+    for (uint32_t i = 0; i < s->path.steps.n; i++) many |= s->path.steps.at[i].kind == WR_STEP_ANY;
     wr_sbuf_clear(&s->out);
     if (!wr_jdoc_parse(&s->doc, doc)) return FOUND_BAD;
     wr_jpath_find(&s->path, &s->doc, &s->hits);
+    if (many) wr_sbuf_addc(&s->out, '[');
     for (uint32_t i = 0; i < s->hits.nodes.n; i++) {
         if (i) wr_sbuf_addc(&s->out, ',');
-        wr_jdoc_print(&s->doc, s->hits.nodes.at[i], scalar, &s->out);
+        wr_jdoc_print(&s->doc, s->hits.nodes.at[i], scalar && !many, &s->out);
     }
-    if (s->hits.nodes.n != 1) return s->hits.nodes.n ? FOUND_MANY : FOUND_NONE;
-    wr_jkind kind = s->doc.nodes.at[s->hits.nodes.at[0]].kind;
-    return kind == WR_J_NULL ? FOUND_NULL : kind >= WR_J_OBJECT ? FOUND_CONTAINER : FOUND_SCALAR;
+    if (many) return wr_sbuf_addc(&s->out, ']'), FOUND_ARRAY;
+    if (s->hits.nodes.n == 0) return FOUND_NONE;
+    switch (s->doc.nodes.at[s->hits.nodes.at[0]].kind) {
+    case WR_J_NULL: return FOUND_NULL;
+    case WR_J_OBJECT: return FOUND_OBJECT;
+    case WR_J_ARRAY: return FOUND_ARRAY;
+    default: return FOUND_SCALAR;
+    }
 }
 static wr_status bad_path(wr_call *c, uint32_t r, wr_str path) {
     return call_fail(c, r, "2203A", "'%.*s' is not a JSON path: expected $, .name, ['name'], [0] or [*]", (int)WR_MIN(path.len, (size_t)100), path.ptr);
@@ -123,7 +131,7 @@ wr_status fn_json_query(wr_call *c) {
         if (!set_path(s, arg_str(c, 1, r))) return bad_path(c, r, arg_str(c, 1, r));
         wr_str       wrapper = c->n_args > 2 ? arg_str(c, 2, r) : WR_STR("WITHOUT");
         wr_found     f = find(s, arg_str(c, 0, r), false);
-        bool wrap = wr_str_eq(wrapper, WR_STR("UNCONDITIONAL")) || (wr_str_eq(wrapper, WR_STR("CONDITIONAL")) && f != FOUND_CONTAINER);
+        bool wrap = wr_str_eq(wrapper, WR_STR("UNCONDITIONAL")) || (wr_str_eq(wrapper, WR_STR("CONDITIONAL")) && f != FOUND_ARRAY);
         if (f == FOUND_BAD || f == FOUND_NONE) {
             bool empty = f == FOUND_NONE && s->path.lax;
             WR_TRY(query_else(c, r, empty ? 3 : 4, empty));
@@ -131,7 +139,7 @@ wr_status fn_json_query(wr_call *c) {
             char *p = call_text(c, s->out.len + 2);
             p[0] = '[', memcpy(p + 1, s->out.at, s->out.len), p[s->out.len + 1] = ']';
             call_view(c, r, p, s->out.len + 2);
-        } else if (f == FOUND_CONTAINER) {
+        } else if (f == FOUND_OBJECT || f == FOUND_ARRAY) {
             call_put(c, r, s->out.at, s->out.len);
         } else if (f == FOUND_NULL) {
             call_null(c, r);
