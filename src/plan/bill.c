@@ -131,8 +131,8 @@ static void bill_window(phys *h, wr_pnode *n) {
     b->bound = WR_BOUND_TIME;
     b->key_bytes = wr_kmap_entry_bytes((uint32_t)fixed, key_bytes(&in->schema, n->window_agg.keys, n->window_agg.n_keys));
     b->row_bytes = per_value;
-    b->retention_us = size;
-    b->windows = w->kind == WR_WINDOW_SESSION ? 1 : ceil(size / pane) + 1;
+    b->retention_us = size + ph_info(h, n)->delay_us;
+    b->windows = w->kind == WR_WINDOW_SESSION ? 1 : ceil(b->retention_us / pane) + 1;
     if (n->window_agg.input_is_windowed) b->windows = 1;
     b->keys = n->window_agg.n_keys ? declared_keys(h, in, n->window_agg.keys, n->window_agg.n_keys) : 1;
     b->keys_from = b->keys > 0 ? "hint" : "assumed";
@@ -149,7 +149,7 @@ static void bill_window(phys *h, wr_pnode *n) {
 
 static void bill_interval(phys *h, wr_pnode *n) {
     const pinfo *l = ph_info(h, n->inputs[0].node), *r = ph_info(h, n->inputs[1].node);
-    double       keep_l = (double)WR_MAX(n->interval_join.upper_us, 0), keep_r = (double)WR_MAX(-n->interval_join.lower_us, 0);
+    double       delay = ph_info(h, n)->delay_us, keep_l = (double)WR_MAX(n->interval_join.upper_us, 0) + delay, keep_r = (double)WR_MAX(-n->interval_join.lower_us, 0) + delay;
     double       bl = stored_row(l, &n->inputs[0].node->schema), br = stored_row(r, &n->inputs[1].node->schema);
     double       rl = l->rate > 0 ? l->rate : ASSUMED_RATE, rr = r->rate > 0 ? r->rate : ASSUMED_RATE;
     wr_bill     *b = &n->bill;
@@ -163,7 +163,7 @@ static void bill_interval(phys *h, wr_pnode *n) {
     text_us(tl, sizeof tl, keep_l);
     text_us(tr, sizeof tr, keep_r);
     snprintf(b->keeps, sizeof b->keeps, "rows of %.*s for %s, of %.*s for %s", WR_FMT(l->label), tl, WR_FMT(r->label), tr);
-    snprintf(b->bounded_by, sizeof b->bounded_by, "event time: [%s] left, [%s] right", tl, tr);
+    snprintf(b->bounded_by, sizeof b->bounded_by, "event time: %s left, %s right", tl, tr);
 }
 
 static void bill_temporal(phys *h, wr_pnode *n) {
@@ -298,6 +298,7 @@ static void bill_other(phys *h, wr_pnode *n) {
     case WR_P_TIME_SORT:
         b->bound = WR_BOUND_TIME;
         b->row_bytes = stored_row(f, &in->schema);
+        b->retention_us = f->delay_us;
         snprintf(b->keeps, sizeof b->keeps, "rows ahead of the watermark");
         snprintf(b->bounded_by, sizeof b->bounded_by, "the watermark's delay");
         break;
@@ -306,7 +307,7 @@ static void bill_other(phys *h, wr_pnode *n) {
         b->row_bytes = (stored_row(f, &in->schema) + stored_row(ph_info(h, n->inputs[1].node), &n->inputs[1].node->schema)) / 2;
         snprintf(b->keeps, sizeof b->keeps, "rows of both sides of the windows that are open");
         snprintf(b->bounded_by, sizeof b->bounded_by, "open windows");
-        if (n->kind == WR_P_WINDOW_JOIN && ph_info(h, n)->from) b->retention_us = (double)ph_info(h, n)->from->in[0]->props.win.window.size_us;
+        if (n->kind == WR_P_WINDOW_JOIN && ph_info(h, n)->from) b->retention_us = (double)ph_info(h, n)->from->in[0]->props.win.window.size_us + ph_info(h, n)->delay_us;
         break;
     default:
         b->bound = WR_BOUND_STATELESS;
@@ -347,7 +348,7 @@ double pl_bill_bytes(const wr_pnode *n, double after_us) {
             return keys * panes * b->key_bytes;
         }
         if (b->key_bytes > 0) return b->key_bytes * (b->keys > 0 ? WR_MIN(b->keys, rows) : rows);
-        if (n->kind == WR_P_TIME_SORT) return -1;
+        if (n->kind == WR_P_TIME_SORT && b->retention_us <= 0) return 0;
         return rows * b->row_bytes;
     }
     return -1;

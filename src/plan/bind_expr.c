@@ -460,6 +460,7 @@ static wr_expr *call(bind *b, const wr_ast_expr *e) {
         pl_error(b->p, "42803", e->at, "%.*s(...) is not a value: it stands in GROUP BY, or as TABLE(%.*s(TABLE t, DESCRIPTOR(ts), ...)) in FROM", WR_FMT(name), WR_FMT(name));
         return NULL;
     }
+    if (name_is(c, "CURRENT_WATERMARK")) return pl_unsupported(b->p, e->at, "late rows are counted at every operator without it: see the ledger", "CURRENT_WATERMARK");
     if (name_is(c, "GROUPING") || name_is(c, "GROUPING_ID")) return grouping(b, e);
     if (name_is(c, "ROW_NUMBER") || name_is(c, "RANK") || name_is(c, "DENSE_RANK"))
         return pl_error(b->p, "42P20", e->at, "%.*s() needs OVER (PARTITION BY ... ORDER BY ...)", WR_FMT(name));

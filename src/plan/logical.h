@@ -216,7 +216,7 @@ typedef struct tinfo {
     const wr_connector_ref *connector;
     int        changes;
     bool       bounded, bad;
-    double     rate, row_bytes;
+    double     rate, row_bytes, delay_us; /* delay_us: WATERMARK ... AS ts - INTERVAL */
     bool       rate_declared;
 } tinfo;
 tinfo *pl_table_info(pl *p, const wr_table *table);

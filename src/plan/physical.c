@@ -149,8 +149,12 @@ wr_pnode *ph_put(phys *h, wr_pnode *n, pinfo info) {
     n->index = h->job->nodes.n;
     make_id(h, n);
     info.watermarked = n->kind != WR_P_SOURCE || n->source.watermark != NULL;
-    for (uint32_t i = 0; i < n->n_inputs; i++) info.watermarked &= ph_info(h, n->inputs[i].node)->watermarked;
-    for (uint32_t i = 0; i < n->n_union; i++) info.watermarked &= ph_info(h, n->union_inputs[i].node)->watermarked;
+    if (n->kind == WR_P_SOURCE) info.delay_us = pl_table_info(h->p, n->source.table)->delay_us;
+    for (uint32_t i = 0; i < n->n_inputs + n->n_union; i++) {
+        const pinfo *f = ph_info(h, (i < n->n_inputs ? n->inputs[i] : n->union_inputs[i - n->n_inputs]).node);
+        info.watermarked &= f->watermarked;
+        info.delay_us = WR_MAX(info.delay_us, f->delay_us);
+    }
     for (uint32_t i = 0; i < n->n_inputs; i++) n->inputs[i].node->n_consumers++;
     for (uint32_t i = 0; i < n->n_union; i++) n->union_inputs[i].node->n_consumers++;
     wr_arr_apush(h->p->arena, &h->job->nodes, n);

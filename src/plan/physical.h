@@ -9,7 +9,7 @@ typedef struct pinfo { /* beside each pnode, by index */
     uint32_t  *dist_cols;
     bool       updating, has_key, bounded, rate_declared, needs_before, watermarked; /* watermarked: every source below has a watermark */
     bool       by_keys;   /* its rows at any time are at most one (or N) a key */
-    double     rate, row_bytes;
+    double     rate, row_bytes, delay_us; /* delay_us: how far watermarks stay behind, by their expressions */
     const lnode *from;    /* NULL for sources, sinks, normalize */
     wr_str     cons;      /* structural text: equal text, equal node */
     wr_str     label;

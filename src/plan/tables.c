@@ -68,6 +68,8 @@ static bool watermark(pl *p, tinfo *ti, wr_field *fields) {
         return false;
     }
     ti->watermark = wr_expr_fold(&p->ec, wr_expr_substitute(p->arena, e, ti->exprs));
+    int64_t delay;
+    if (wr_expr_is_call(ti->watermark, "-") && pl_interval_const(p, ti->watermark->args[1], &delay)) ti->delay_us = (double)delay;
     f->type.attr = WR_TIME_ROWTIME;
     return true;
 }
