@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-enum { LOOK_TTY_US = 200000, LOOK_US = 1000000, LINE_US = 5000000, LINE_TAIL_US = 60000000, SILENCE_US = 5000000, SILENCE_AGAIN_US = 60000000 };
+enum { LOOK_TTY_US = 200000, LOOK_US = 400000, RATE_US = 1000000, LINE_US = 5000000, LINE_TAIL_US = 60000000, SILENCE_US = 5000000, SILENCE_AGAIN_US = 60000000 };
 
 static void put(watch *w, wr_sbuf *text) {
     if (w->drawn) fputs("\r\033[K", stderr);
@@ -187,7 +187,7 @@ void watch_tick(void *arg, wr_job *job) {
     wr_job_status s;
     wr_job_status_get(job, &s);
     int64_t span = now - w->last_rows_us;
-    if (span >= LOOK_US) {
+    if (span >= RATE_US) {
         w->rate = (double)(s.rows_in - w->last_rows_in) * 1e6 / (double)span;
         w->last_rows_in = s.rows_in;
         w->last_rows_us = now;
