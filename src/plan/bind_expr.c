@@ -32,7 +32,7 @@ static wr_expr *decimal(bind *b, wr_str text, wr_span at) {
             point = true;
             continue;
         }
-        if (v || text.ptr[i] != '0') digits++;
+        digits++; /* as written: 0.05 is DECIMAL(3, 2) */
         if (digits > 38) return pl_error(b->p, "22003", at, "decimal literal %.*s has more than 38 digits", WR_FMT(text));
         v = v * 10 + (text.ptr[i] - '0');
         scale += point;
@@ -429,7 +429,6 @@ static bool json_clauses(bind *b, const wr_ast_expr *e, wr_expr **args, uint32_t
     static const char *const WRAP[] = {"WITHOUT", "WITHOUT", "CONDITIONAL", "UNCONDITIONAL"};
     const wr_ast_json *j = e->call.json;
     const wr_ast_call *c = &e->call;
-    if (j->on_null) return pl_unsupported(b->p, e->at, NULL, "NULL ON NULL / ABSENT ON NULL"), false;
     if (name_is(c, "JSON_VALUE") && (j->on_empty || j->on_error)) {
         wr_expr *empty = j->empty_default ? pl_bind_expr(b, j->empty_default) : constant(b, wr_value_null(wr_type_string()), e->at);
         wr_expr *error = j->error_default ? pl_bind_expr(b, j->error_default) : constant(b, wr_value_null(wr_type_string()), e->at);
@@ -474,6 +473,8 @@ static wr_expr *call(bind *b, const wr_ast_expr *e) {
         if (!wr_fn_exists(name)) wr_expr_call(&b->p->ec, name, args, 0, e->at); /* names the unknown function as well */
         return NULL;
     }
+    if (c->json && name_is(c, "JSON_OBJECT") && c->json->on_null == WR_JSON_ON_ABSENT) name = WR_STR("JSON_OBJECT_ABSENT");
+    if (c->json && name_is(c, "JSON_ARRAY") && c->json->on_null == WR_JSON_ON_NULL) name = WR_STR("JSON_ARRAY_NULLS");
     out = wr_expr_call(&b->p->ec, name, args, n, e->at);
     if (out && c->json && c->json->returning) {
         wr_type t;
