@@ -177,9 +177,22 @@ static void bill_temporal(phys *h, wr_pnode *n) {
 }
 
 typedef enum side_bound { SIDE_ENDS, SIDE_TTL, SIDE_KEYS, SIDE_NOTHING } side_bound;
+
+/* Does any table feed this node? Inputs without one (VALUES) are constants. */
+static bool reads_a_table(const wr_pnode *n) {
+    if (n->kind == WR_P_SOURCE) return true;
+    uint32_t         n_in = n->kind == WR_P_UNION ? n->n_union : n->n_inputs;
+    const wr_pinput *in = n->kind == WR_P_UNION ? n->union_inputs : n->inputs;
+    for (uint32_t i = 0; i < n_in; i++)
+        if (reads_a_table(in[i].node)) return true;
+    return false;
+}
+
+/* A file that ends today is the log that does not end tomorrow: the same job must answer for its memory. Batch mode says that it will end. */
 static side_bound bound_of_side(phys *h, const wr_pnode *n, int side) {
     const pinfo *f = ph_info(h, n->inputs[side].node);
-    if (f->bounded) return SIDE_ENDS;
+    bool batch = wr_str_ieq(wr_catalog_get(h->p->ctx->catalog, "execution.runtime-mode"), WR_STR("batch"));
+    if (f->bounded && (batch || !reads_a_table(n->inputs[side].node))) return SIDE_ENDS;
     if (n->join.ttl_us[side] > 0) return SIDE_TTL;
     return f->by_keys || (f->updating && f->has_key) ? SIDE_KEYS : SIDE_NOTHING;
 }

@@ -113,7 +113,7 @@ static wr_status emit_to(node *n, const target *t, wr_batch *batch, wr_err *err)
     }
     batch = detach(batch);
     switch (t->edge->kind) {
-    case WR_X_FORWARD: send_batch(n, t->edge, n->w->index, batch); break;
+    case WR_X_FORWARD: send_batch(n, t->edge, n->w->index, t->edge->n_keys ? with_hash(t->edge, batch) : batch); break;
     case WR_X_GATHER: send_batch(n, t->edge, t->edge->target_worker, t->edge->n_keys ? with_hash(t->edge, batch) : batch); break;
     case WR_X_HASH: send_hashed(n, t->edge, batch); break;
     }
