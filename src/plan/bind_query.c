@@ -335,11 +335,16 @@ static wr_expr *swap_sides(pl *p, const wr_expr *e, uint32_t n_inner, uint32_t n
     return wr_expr_remap(p->arena, e, map);
 }
 
-static bool can_be_null(const wr_expr *e) {
-    if (e->kind == WR_E_COL) return e->type.nullable;
-    for (uint32_t i = 0; e->kind == WR_E_CALL && i < e->n_args; i++)
-        if (can_be_null(e->args[i])) return true;
-    return e->type.nullable;
+/* Over outer ++ inner; what earlier conditions have let through is asked of the nodes. */
+static bool can_be_null(const wr_expr *e, const lnode *outer, const lnode *inner) {
+    if (e->kind == WR_E_COL) {
+        const lnode *n = e->col < outer->schema.n ? outer : inner;
+        return n->schema.fields[n == outer ? e->col : e->col - outer->schema.n].type.nullable;
+    }
+    if (!wr_expr_is_call(e, "=") && !wr_expr_is_call(e, "AND") && !wr_expr_is_call(e, "CAST")) return e->type.nullable;
+    bool any = false; /* these are NULL only if an argument is */
+    for (uint32_t i = 0; i < e->n_args; i++) any |= can_be_null(e->args[i], outer, inner);
+    return any;
 }
 
 lnode *pl_bind_subquery_conjunct(bind *b, lnode *in, const wr_ast_expr *e, bool negated) {
@@ -353,7 +358,7 @@ lnode *pl_bind_subquery_conjunct(bind *b, lnode *in, const wr_ast_expr *e, bool 
     if (is_in) {
         wr_expr *eq = in_condition(b, &s, e, n_inner, n_outer);
         if (!eq) return NULL;
-        nulls = can_be_null(eq);
+        nulls = can_be_null(eq, in, s.node);
         if (negated && nulls && e->in.arg->kind == WR_AST_ROW) return pl_unsupported(p, e->at, "write NOT EXISTS with the columns compared", "NOT IN with several columns that can be NULL");
         cond = pl_and(p, eq, cond);
     }

@@ -50,7 +50,13 @@ lnode *pl_calc(pl *p, lnode *in, wr_expr *filter, wr_expr **exprs, const wr_str 
 }
 
 lnode *pl_filter(pl *p, lnode *in, wr_expr *filter, wr_span at) {
-    return filter ? pl_calc(p, in, filter, pl_identity(p, in), pl_names(p, in), in->schema.n, at) : in;
+    if (!filter) return in;
+    wr_expr **exprs = pl_identity(p, in), **parts;
+    uint32_t  n;
+    wr_expr_conjuncts(p->arena, filter, &parts, &n);
+    for (uint32_t i = 0; i < n; i++) /* what passes x IS NOT NULL is not NULL */
+        if (wr_expr_is_call(parts[i], "IS_NOT_NULL") && parts[i]->args[0]->kind == WR_E_COL) exprs[parts[i]->args[0]->col]->type.nullable = 0;
+    return pl_calc(p, in, filter, exprs, pl_names(p, in), in->schema.n, at);
 }
 
 bool pl_is_identity(const lnode *c) {
