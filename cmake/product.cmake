@@ -5,7 +5,8 @@ target_compile_definitions(weir_api PRIVATE ${WR_VERSION_DEFINE})
 pkg_check_modules(jemalloc IMPORTED_TARGET jemalloc)
 set(WR_ALLOCATOR "")
 if(jemalloc_FOUND AND NOT WR_SANITIZE AND NOT WR_FUZZ)
-  set(WR_ALLOCATOR PkgConfig::jemalloc)
+  # nothing names a symbol of it, so a linker that drops unneeded libraries must be told to keep it
+  set(WR_ALLOCATOR -Wl,--push-state,--no-as-needed ${jemalloc_LINK_LIBRARIES} -Wl,--pop-state)
 endif()
 
 # libweir: every room but cli, in one archive and one shared object that shows weir_* only. A library leaves the allocator to its host.
