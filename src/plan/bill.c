@@ -197,6 +197,12 @@ static side_bound bound_of_side(phys *h, const wr_pnode *n, int side) {
     return f->by_keys || (f->updating && f->has_key) ? SIDE_KEYS : SIDE_NOTHING;
 }
 
+static wr_str alias_of(wr_str label) { /* "orders AS o" -> "o" */
+    for (size_t i = 0; i + 4 < label.len; i++)
+        if (memcmp(label.ptr + i, " AS ", 4) == 0) return (wr_str){label.ptr + i + 4, label.len - i - 4};
+    return label;
+}
+
 static void refuse_unbounded(phys *h, const wr_pnode *n, const side_bound *bounds) {
     pl     *p = h->p;
     wr_sbuf detail = {0};
@@ -222,7 +228,7 @@ static void refuse_unbounded(phys *h, const wr_pnode *n, const side_bound *bound
     wr_diags_detail(p->diags, "%.*s", WR_FMT(wr_sbuf_str(&detail)));
     wr_diags_hint(p->diags, "bound the time in ON (r.ts BETWEEN l.ts - INTERVAL '1' HOUR AND l.ts + INTERVAL '1' HOUR); or forget rows: SELECT /*+ STATE_TTL('%.*s' = '1 d') */ or "
                             "SET 'table.exec.state.ttl' = '1 d'; or accept the growth: SET 'state.unbounded' = 'accepted'",
-                  (int)(bounds[0] == SIDE_NOTHING ? l : r).len, (bounds[0] == SIDE_NOTHING ? l : r).ptr);
+                  WR_FMT(alias_of(bounds[0] == SIDE_NOTHING ? l : r)));
     wr_sbuf_free(&detail);
 }
 
