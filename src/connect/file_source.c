@@ -12,7 +12,7 @@
 #define _GNU_SOURCE 1 /* memrchr */
 #include "connect/parts.h"
 
-enum { CHUNK_BYTES = (1 << 20) - 4096, OPEN_MAX_FILES = 64, RAW_SHOWN = 200, SAVE_VERSION = 1 };
+enum { CHUNK_BYTES = (1 << 18) - 4096, OPEN_MAX_FILES = 64, RAW_SHOWN = 200, SAVE_VERSION = 1 };
 
 typedef struct chunk_note { /* hangs on a chunk (rows_from): what decode may know of the file */
     wr_str   path;
