@@ -28,10 +28,10 @@ typedef struct sel {
 } sel;
 
 static bool join_scalars(sel *x) {
-    if (x->s->where && !pl_join_scalars(&x->b, &x->node, x->s->where)) return false;
+    if (x->s->where && !pl_join_scalars(&x->b, &x->node, x->s->where, x->s)) return false;
     for (uint32_t i = 0; i < x->s->items.n; i++)
-        if (!pl_join_scalars(&x->b, &x->node, x->s->items.at[i].expr)) return false;
-    return !x->s->having || pl_join_scalars(&x->b, &x->node, x->s->having);
+        if (!pl_join_scalars(&x->b, &x->node, x->s->items.at[i].expr, x->s)) return false;
+    return !x->s->having || pl_join_scalars(&x->b, &x->node, x->s->having, x->s);
 }
 
 static bool bind_from_where(sel *x, pcte *ctes) {
@@ -459,7 +459,7 @@ static lnode *build(sel *x) {
 static void group_by_scalars(sel *x, uint32_t first) {
     for (uint32_t i = first; i < x->p->scalars.n; i++) {
         wr_expr *e = x->p->scalars.at[i].expr;
-        if (x->p->scalars.at[i].correlated || e->kind != WR_E_COL) continue;
+        if (x->p->scalars.at[i].owner != x->s || x->p->scalars.at[i].correlated || e->kind != WR_E_COL) continue;
         bool used = x->having && pl_uses(x->having, e->col, e->col + 1);
         for (uint32_t k = 0; k < x->items.n && !used; k++) used = pl_uses(x->items.at[k], e->col, e->col + 1);
         if (!used) continue;

@@ -38,8 +38,16 @@ static bool take_key(jx *x, wr_expr *e) {
     bool eq = wr_expr_is_call(e, "="), nd = wr_expr_is_call(e, "IS_NOT_DISTINCT");
     if ((!eq && !nd) || e->n_args != 2 || wr_expr_volatility(e) != WR_VOL_PURE) return false;
     int a = side_of(x, e->args[0]), b = side_of(x, e->args[1]);
-    if (a < 0 || b < 0 || a == b || !wr_type_same(e->args[0]->type, e->args[1]->type)) return false;
-    uint32_t l = key_column(x, 0, e->args[a == 0 ? 0 : 1]), r = key_column(x, 1, e->args[a == 0 ? 1 : 0]);
+    if (a < 0 || b < 0 || a == b) return false;
+    wr_expr *sides[2] = {e->args[a == 0 ? 0 : 1], e->args[a == 0 ? 1 : 0]};
+    if (!wr_type_same(sides[0]->type, sides[1]->type)) { /* texts of different lengths compare as they are */
+        if (!wr_type_is_string(sides[0]->type) || !wr_type_is_string(sides[1]->type)) return false;
+        for (int i = 0; i < 2; i++) {
+            wr_type text = wr_type_with_null(wr_type_string(), sides[i]->type.nullable);
+            if (!wr_type_same(sides[i]->type, text) && !(sides[i] = wr_expr_cast(&x->p->ec, sides[i], text, false, e->at))) return false;
+        }
+    }
+    uint32_t l = key_column(x, 0, sides[0]), r = key_column(x, 1, sides[1]);
     wr_arr_apush(x->p->arena, &x->key[0], l);
     wr_arr_apush(x->p->arena, &x->key[1], r);
     wr_arr_apush(x->p->arena, &x->null_safe, nd);

@@ -86,7 +86,7 @@ struct lnode {
 };
 
 /* A scalar subquery that was joined to FROM: what stands for it. */
-typedef struct scalar { const wr_ast_expr *ast; wr_expr *expr; bool correlated; } scalar;
+typedef struct scalar { const wr_ast_expr *ast; const wr_ast_select *owner; wr_expr *expr; bool correlated; } scalar; /* owner: the SELECT it stands in */
 
 /* ---- shared state of one wr_plan_script ---- */
 typedef struct pcte { const wr_ast_cte *ast; struct pcte *next; /* visible before it */ bool busy; } pcte;
@@ -169,7 +169,7 @@ bool     pl_can_correlate(const wr_ast_query *q);
 typedef WR_ARR(wr_ast_exprs) groupings;
 bool     pl_groupings(pl *p, const wr_ast_select *s, groupings *out);
 /* scalar.c */
-bool     pl_join_scalars(bind *b, lnode **node, const wr_ast_expr *e);
+bool     pl_join_scalars(bind *b, lnode **node, const wr_ast_expr *e, const wr_ast_select *owner);
 /* bind_select.c */
 lnode   *pl_build_grouped(pl *p, const wr_ast_query *q, lnode *node, const scope *sc, pcte *ctes, wr_expr **keys, uint32_t n_keys, bool *is_count);
 typedef struct sel_order { const wr_ast_orders *orders; uint32_t n_hidden; wr_sort_key *keys; } sel_order;

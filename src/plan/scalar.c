@@ -123,14 +123,14 @@ static bool join_correlated(pl *p, lnode **node, bind *b, const wr_ast_expr *e, 
     return *out != NULL;
 }
 
-bool pl_join_scalars(bind *b, lnode **node, const wr_ast_expr *e) {
+bool pl_join_scalars(bind *b, lnode **node, const wr_ast_expr *e, const wr_ast_select *owner) {
     pl          *p = b->p;
     wr_ast_exprs found = {0};
     find(e, &found, p->arena);
     for (uint32_t i = 0; i < found.n; i++) {
         const wr_ast_expr *q = found.at[i];
         subquery           s = {0};
-        scalar             sc = {.ast = q};
+        scalar             sc = {.ast = q, .owner = owner};
         bool               grouped = pl_can_correlate(q->query);
         if (grouped && !pl_open_subquery(b, q->query, &s)) return false;
         if (grouped && s.cond) {
