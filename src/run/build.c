@@ -189,9 +189,19 @@ bool sink_flushes_always(const wr_job *job, const wr_pnode *p) {
     return !c->guarantee || c->guarantee(&info) == WR_AT_LEAST_ONCE;
 }
 
+static void note_not_null(wr_job *job, node *n, const wr_table_info *info) {
+    n->not_null = wr_new_n(job->arena, uint32_t, info->schema->n + 1);
+    for (uint32_t c = 0; c < info->schema->n; c++) {
+        bool must = !info->schema->fields[c].type.nullable;
+        for (uint32_t k = 0; k < info->n_key; k++) must = must || info->key[k] == c;
+        if (must) n->not_null[n->n_not_null++] = c;
+    }
+}
+
 static wr_status make_sink(wr_job *job, node *n, wr_err *err) {
     wr_table_info info;
     table_info_of(job, n->p, &info);
+    if (n->p->sink.table) note_not_null(job, n, &info);
     wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
     *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = &job->accts[n->p->index], .diags = job->opts.diags,
                             .tz = job->plan->tz, .n_workers = job->n_workers, .batch_rows = job->batch_rows, 

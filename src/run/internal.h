@@ -55,6 +55,8 @@ struct node {                              /* one plan node on one worker */
     worker         *w;
     wr_op          *op;                    /* NULL for source, values, union, sink */
     wr_sink        *sink;
+    uint32_t        n_not_null;            /* sinks: columns that must not be NULL (declared so, or of the primary key) */
+    uint32_t       *not_null;
     wr_op_ctx       ctx;
     wr_ledger       ledger;
     node_out        out;

@@ -147,13 +147,30 @@ static wr_status located(node *n, wr_status status, wr_err *err) {
     return status;
 }
 
+static wr_status check_not_null(const node *n, const wr_batch *batch, wr_err *err) {
+    for (uint32_t k = 0; k < n->n_not_null; k++) {
+        const wr_vec *vec = &batch->cols[n->not_null[k]];
+        if (!vec->valid && vec->type.id != WR_T_NULL) continue;
+        for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
+            uint32_t row = wr_batch_row(batch, i);
+            if (!wr_vec_is_null(vec, row) || (batch->kinds && !wr_kind_adds(batch->kinds[row]))) continue;
+            wr_str column = n->p->sink.write_schema.fields[n->not_null[k]].name, table = n->p->sink.table->name;
+            wr_fail(err, WR_DATA, "23502", "column '%.*s' of %.*s is NOT NULL, but a NULL is being written into it", WR_FMT(column), WR_FMT(table));
+            wr_err_hint(err, "filter such rows out (WHERE %.*s IS NOT NULL), or give a value with COALESCE", WR_FMT(column));
+            return WR_DATA;
+        }
+    }
+    return WR_OK;
+}
+
 wr_status node_push(node *n, uint32_t in, wr_batch *batch, wr_err *err) {
     n->ledger.in[in < 2 ? in : 0] += wr_batch_live(batch);
     n->steps++;
     if (n->p->kind == WR_P_UNION) return node_emit_batch(n, batch, err);
     wr_status status;
     if (n->sink) {
-        status = n->sink->vt->write(n->sink, batch, err);
+        status = check_not_null(n, batch, err);
+        if (status == WR_OK) status = n->sink->vt->write(n->sink, batch, err);
         if (status == WR_OK) n->ledger.out += wr_batch_live(batch);
     } else {
         status = n->op->vt->on_batch(n->op, in, batch, &n->out.base, err);
