@@ -50,7 +50,7 @@ void wr_join_set_add(wr_join_heap *heap, wr_join_set *set, wr_join_row *row, uin
         set->at = at, set->cap = cap;
     }
     set->at[set->n++] = (wr_join_set_ent){row, hash, 0};
-    if (set->n <= INDEX_FROM) return;
+    if (!set->index_cap && set->n <= INDEX_FROM) return; /* an index once built is kept up */
     if (set->n * 2 > set->index_cap) index_build(heap, set, set->index_cap ? set->index_cap * 2 : INDEX_FROM * 4);
     else index_put(set, set->n - 1);
 }
