@@ -1,8 +1,13 @@
 # Test programs that need more than one room.
 if(EXISTS ${CMAKE_SOURCE_DIR}/src/api/session.c)
   file(GLOB golden_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/golden/*.c)
+  set(fault_sources ${golden_sources})
+  list(FILTER golden_sources EXCLUDE REGEX "/fault\\.c$")
+  list(FILTER fault_sources EXCLUDE REGEX "/main\\.c$")
   add_executable(golden ${golden_sources})
   target_link_libraries(golden PRIVATE weir_api)
+  add_executable(golden_fault ${fault_sources})
+  target_link_libraries(golden_fault PRIVATE weir_api)
 endif()
 
 # The floor that bench/run compares with.

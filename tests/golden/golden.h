@@ -32,6 +32,7 @@ typedef struct golden_setting {
     bool     simulate, tail, crash;
     uint64_t seed;
     size_t   queue_bytes;
+    wr_world *faulty;       /* the first attempt runs in this world, the second in the real one (tests/golden/fault.c); NULL = no faults */
 } golden_setting;
 uint32_t golden_settings(const golden_setting **out, bool quick);
 
@@ -43,6 +44,11 @@ typedef struct golden_result {
     wr_sbuf   ledger_text;
     WR_ARR(golden_count) counts;
     uint32_t  crashes;
+    bool      faulted;     /* the first attempt ended with an error of the world */
 } golden_result;
 void golden_run(const golden_case *c, const golden_setting *s, const char *dir, golden_result *out);
 void golden_result_free(golden_result *r);
+
+void  golden_write_files(const golden_case *c, const char *dir);
+void  golden_remove_tree(const char *dir);
+char *golden_read_file(const char *path); /* NULL: cannot be read */

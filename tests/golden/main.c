@@ -3,10 +3,8 @@
  * Use        golden [--quick] [--case NAME] [--setting NAME] [--verbose] FILE.test ...
  * Output     one line a failing (case, setting) with expected and got; last line "N passed, N failed" counts cases.                  */
 #include "golden.h"
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct options { bool quick, verbose; const char *only_case, *only_setting; } options;
@@ -160,37 +158,6 @@ static bool check(const golden_case *c, const golden_setting *s, const golden_re
     return ok;
 }
 
-static void remove_tree(const char *dir) {
-    DIR *d = opendir(dir);
-    if (!d) return;
-    for (struct dirent *e; (e = readdir(d));) {
-        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
-        char path[1024];
-        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-        struct stat st;
-        if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) remove_tree(path);
-        else unlink(path);
-    }
-    closedir(d);
-    rmdir(dir);
-}
-
-static void write_files(const golden_case *c, const char *dir) {
-    for (uint32_t i = 0; i < c->files.n; i++) {
-        char path[1024];
-        snprintf(path, sizeof path, "%s/%s", dir, c->files.at[i].name);
-        for (char *slash = path + strlen(dir) + 1; (slash = strchr(slash, '/')); slash++) {
-            *slash = 0;
-            mkdir(path, 0700);
-            *slash = '/';
-        }
-        FILE *f = fopen(path, "wb");
-        wr_assert(f);
-        fwrite(c->files.at[i].text, 1, strlen(c->files.at[i].text), f);
-        fclose(f);
-    }
-}
-
 static bool run_case(const golden_case *c, const options *o) {
     const golden_setting *settings;
     uint32_t              n = golden_settings(&settings, o->quick);
@@ -200,7 +167,7 @@ static bool run_case(const golden_case *c, const options *o) {
         if (c->error && i > 0) break; /* refusals do not depend on the setting */
         char dir[] = "/tmp/weir-golden-XXXXXX";
         wr_assert(mkdtemp(dir));
-        write_files(c, dir);
+        golden_write_files(c, dir);
         golden_result r = {0};
         golden_run(c, &settings[i], dir, &r);
         if (!check(c, &settings[i], &r)) {
@@ -211,21 +178,10 @@ static bool run_case(const golden_case *c, const options *o) {
         }
         fflush(stdout);
         golden_result_free(&r);
-        remove_tree(dir);
+        golden_remove_tree(dir);
         if (!all && !o->verbose) break;
     }
     return all;
-}
-
-static char *read_file(const char *path) {
-    FILE *f = fopen(path, "rb");
-    if (!f) return NULL;
-    wr_sbuf text = {0};
-    char    buf[65536];
-    for (size_t n; (n = fread(buf, 1, sizeof buf, f)) > 0;) wr_sbuf_add(&text, buf, n);
-    fclose(f);
-    if (!text.at) wr_sbuf_addz(&text, "");
-    return text.at;
 }
 
 int main(int argc, char **argv) {
@@ -237,7 +193,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--case") && i + 1 < argc) o.only_case = argv[++i];
         else if (!strcmp(argv[i], "--setting") && i + 1 < argc) o.only_setting = argv[++i];
         else {
-            char        *text = read_file(argv[i]), message[512];
+            char        *text = golden_read_file(argv[i]), message[512];
             golden_cases cases = {0};
             if (!text || !golden_parse(argv[i], text, &cases, message, sizeof message)) {
                 printf("FAIL %s\n", text ? message : argv[i]);

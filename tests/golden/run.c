@@ -7,7 +7,6 @@
 #include "api/session.h"
 #include "base/hash.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- the capture sink ---- */
 typedef struct capture {      /* outlives jobs: what a transactional store would hold */
@@ -144,7 +143,6 @@ static wr_status attempt(const wr_job_plan *plan, wr_run_opts *ro, golden_result
     wr_status status = wr_job_new(plan, ro, &job, &err);
     if (status == WR_OK) {
         status = wr_job_run(job, &err);
-        if (getenv("GOLDEN_TRACE")) { wr_job_status st; wr_job_status_get(job, &st); fprintf(stderr, "attempt workers=%u every=%llu crash=%llu restored=%llu done=%llu status=%s rows_in=%llu rows_out=%llu\n", ro->n_workers, (unsigned long long)ro->checkpoint_every_steps, (unsigned long long)ro->crash_after_steps, (unsigned long long)st.restored_epoch, (unsigned long long)st.checkpoint_epoch, wr_status_name(status), (unsigned long long)st.rows_in, (unsigned long long)st.rows_out); wr_arena_free(st.arena); }
         if (status == WR_OK) collect_ledger(job, out);
         wr_job_free(job);
         if (status == WR_OK && wr_account_bytes(&root) != 0) {
@@ -162,7 +160,20 @@ static wr_status run_job(const wr_job_plan *plan, const golden_setting *s, const
                       .seed = s->seed, .queue_bytes = s->queue_bytes, .result = &capture_connector, .result_arg = &to, .force_tail = s->tail,
                       .end_when_idle_us = s->tail ? 1 : 0};
     wr_status status;
-    if (!s->crash) {
+    if (s->faulty) {
+        ro.state_dir = state_dir;
+        ro.checkpoint_every_steps = 4;
+        ro.world = s->faulty;
+        size_t said = out->messages.len;
+        status = attempt(plan, &ro, out);
+        out->faulted = status == WR_IO;
+        if (out->faulted) {
+            wr_assert(out->messages.len > said); /* it said what happened */
+            wr_sbuf_clear(&out->messages);
+            ro.world = wr_world_posix();
+            status = attempt(plan, &ro, out);
+        }
+    } else if (!s->crash) {
         status = attempt(plan, &ro, out);
     } else {
         wr_rng rng;
