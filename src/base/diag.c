@@ -79,6 +79,7 @@ static void print_line(const wr_diags *diags, wr_span at, wr_sbuf *out) {
     size_t from = 0; /* a very long line is shown around the caret only */
     if (line.len > LINE_SHOWN && col > LINE_SHOWN / 2) from = wr_utf8_offset(line, wr_utf8_chars((wr_str){line.ptr, col}) - wr_utf8_chars((wr_str){line.ptr + col - LINE_SHOWN / 2, LINE_SHOWN / 2}));
     wr_str shown = {line.ptr + from, WR_MIN(line.len - from, (size_t)LINE_SHOWN)};
+    while (shown.len < line.len - from && shown.len && ((unsigned char)shown.ptr[shown.len] & 0xC0) == 0x80) shown.len--; /* no half characters */
     wr_sbuf_printf(out, "%5u | %.*s\n      | ", at.line, WR_FMT(shown));
     for (size_t i = 0; i < col - from; i++) {
         unsigned char c = (unsigned char)shown.ptr[i];

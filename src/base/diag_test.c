@@ -12,14 +12,14 @@ static void prints_line_and_caret(void **state) {
     wr_diags_init(&diags);
     uint32_t file = wr_diags_add_source(&diags, WR_STR("job.sql"), WR_STR("SELECT *\n\tFROM \xC3\xA9t ordres;\r\nx"));
     assert_int_equal(file, 1);
-    wr_diags_add(&diags, WR_SEV_ERROR, "42P01", (wr_span){file, 2, 11, 6}, "table '%s' does not exist", "ordres");
+    wr_diags_add(&diags, WR_SEV_ERROR, "42P01", (wr_span){file, 2, 10, 6}, "table '%s' does not exist", "ordres");
     wr_diags_hint(&diags, "did you mean '%s'?", "orders");
     wr_diags_add(&diags, WR_SEV_WARNING, "WR101", (wr_span){file, 3, 1, 9}, "short line");
     wr_diags_detail(&diags, "a sentence");
     wr_diags_add(&diags, WR_SEV_NOTE, "WR102", (wr_span){0}, "no place");
     wr_sbuf out = {0};
     wr_diags_print(&diags, &out);
-    assert_string_equal(out.at, "job.sql:2:11: error [42P01] table 'ordres' does not exist\n"
+    assert_string_equal(out.at, "job.sql:2:10: error [42P01] table 'ordres' does not exist\n"
                                 "    2 | \tFROM \xC3\xA9t ordres;\n"
                                 "      | \t        ^^^^^^\n"
                                 "hint:   did you mean 'orders'?\n"
@@ -30,7 +30,7 @@ static void prints_line_and_caret(void **state) {
                                 "note [WR102] no place\n");
     wr_sbuf_clear(&out);
     wr_diags_json(&diags, &out);
-    assert_string_equal(out.at, "[{\"severity\":\"error\",\"code\":\"42P01\",\"file\":\"job.sql\",\"line\":2,\"column\":11,\"message\":\"table 'ordres' does not exist\","
+    assert_string_equal(out.at, "[{\"severity\":\"error\",\"code\":\"42P01\",\"file\":\"job.sql\",\"line\":2,\"column\":10,\"message\":\"table 'ordres' does not exist\","
                                 "\"hint\":\"did you mean 'orders'?\"},{\"severity\":\"warning\",\"code\":\"WR101\",\"file\":\"job.sql\",\"line\":3,\"column\":1,"
                                 "\"message\":\"short line\",\"detail\":\"a sentence\"},{\"severity\":\"note\",\"code\":\"WR102\",\"file\":\"\",\"line\":0,\"column\":0,"
                                 "\"message\":\"no place\"}]");

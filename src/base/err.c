@@ -10,6 +10,17 @@ void wr_panic(const char *file, int line, const char *what) {
     abort();
 }
 
+/* A text that was cut ends with a whole character. */
+static void cut_whole(char *text, size_t size) {
+    size_t n = strlen(text), from = n;
+    if (n + 1 < size) return;
+    while (from && n - from < 4 && ((unsigned char)text[from - 1] & 0xC0) == 0x80) from--;
+    if (!from) return;
+    unsigned char lead = (unsigned char)text[from - 1];
+    size_t        want = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
+    if (n - (from - 1) < want) text[from - 1] = 0;
+}
+
 wr_status wr_fail_at(wr_err *err, wr_status status, const char *code, const char *c_file, int c_line, const char *fmt, ...) {
     wr_assert(status != WR_OK);
     if (!err) return status;
@@ -22,6 +33,7 @@ wr_status wr_fail_at(wr_err *err, wr_status status, const char *code, const char
     va_start(ap, fmt);
     vsnprintf(err->message, sizeof err->message, fmt, ap);
     va_end(ap);
+    cut_whole(err->message, sizeof err->message);
     return status;
 }
 
@@ -32,6 +44,7 @@ wr_status wr_fail_at(wr_err *err, wr_status status, const char *code, const char
         va_start(ap, fmt);                                    \
         vsnprintf(err->field, sizeof err->field, fmt, ap);    \
         va_end(ap);                                           \
+        cut_whole(err->field, sizeof err->field);             \
     } while (0)
 
 void wr_err_detail(wr_err *err, const char *fmt, ...) { FORMAT_INTO(detail); }

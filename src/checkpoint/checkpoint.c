@@ -143,7 +143,7 @@ wr_status wr_checkpoint_open(wr_world *world, const char *dir, bool accept_older
             *found = true;
             status = WR_OK;
         } else {
-            if (again == WR_OK) wr_err_hint(err, "checkpoint %s before it is whole; use it with --accept-older-checkpoint", older.path);
+            if (again == WR_OK) wr_err_hint(err, "checkpoint %s before it is whole; use it with --accept-older", older.path);
             wr_checkpoint_close(&older);
         }
     }

@@ -47,6 +47,8 @@ static void start_text(watch *w, const wr_job_plan *plan, const wr_job_status *s
     wr_sbuf_printf(out, ": %u worker%s, memory budget ", wr_session_workers(w->session), wr_session_workers(w->session) == 1 ? "" : "s");
     wr_text_size(wr_session_memory(w->session), out);
     if (!o->state_dir) wr_sbuf_addz(out, ", no state directory");
+    else if (s->finished_before)
+        wr_sbuf_printf(out, ", ended already: %s holds its last checkpoint (%" PRIu64 "), nothing is read; --fresh starts over", o->state_dir, s->restored_epoch);
     else if (s->restored_epoch) wr_sbuf_printf(out, ", goes on from checkpoint %" PRIu64 " in %s", s->restored_epoch, o->state_dir);
     else wr_sbuf_printf(out, ", checkpoints in %s", o->state_dir);
     wr_sbuf_addc(out, '\n');

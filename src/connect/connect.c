@@ -44,6 +44,9 @@ const wr_option_spec wr_source_specs[] = {
     {"watermark.future-guard", "duration", NULL, false, "a row dated more than this ahead is refused instead of moving the watermark"},
     {"watermark.alignment", "duration", NULL, false, "a partition that runs ahead of the slowest by more than this waits"},
     {"max-record-bytes", "size", "16 MiB", false, "longer records are bad records and are passed over"},
+    {"stats.rows-per-second", "int", NULL, false, "for the state bill: how fast rows come"},
+    {"stats.row-bytes", "size", NULL, false, "for the state bill: the size of a row"},
+    {"stats.keys.#", "int", NULL, false, "for the state bill: how many distinct values the column # has"},
     {0}};
 
 static const wr_option_spec common_specs[] = {

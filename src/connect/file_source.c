@@ -466,12 +466,17 @@ static wr_status load_part(file_source *s, file_list *now, wr_reader *in, wr_err
         pos.offset = wr_get_i64(in);
         wr_arr_push(&p->seen.list, pos);
     }
+    /* A file shorter than our position was cut or its inode is in use again: other content, to be read from its start. (Positions in
+     * compressed files count bytes after decompression and say nothing about the size.) */
+    size_t len = strlen(p->path);
+    bool   packed = (len > 3 && !strcmp(p->path + len - 3, ".gz")) || (len > 4 && !strcmp(p->path + len - 4, ".zst"));
     file_entry *found = NULL;
     for (int by_name = 0; by_name < 2 && !found && !gone; by_name++)
         for (uint32_t i = 0; i < now->list.n && !found; i++) {
             file_entry *e = &now->list.at[i];
             if (!e->path) continue;
-            bool same = by_name ? !strcmp(e->path, p->path) && e->info.size_bytes >= offset : e->info.inode == p->inode && e->info.device == p->device;
+            bool whole = packed || e->info.size_bytes >= offset;
+            bool same = whole && (by_name ? !strcmp(e->path, p->path) : e->info.inode == p->inode && e->info.device == p->device);
             if (same) found = e;
         }
     if (found) {

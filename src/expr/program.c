@@ -35,13 +35,17 @@ typedef struct wr_step {
     void         (*state_free)(void *);
 } wr_step;
 
+enum { SEEN_HEADS = 256 };
+typedef struct seen_step { uint64_t hash; uint32_t step, before; } seen_step; /* before: next of the chain, as in seen_heads */
+
 struct wr_prog {
     wr_arena    *arena;   /* steps */
     wr_arena    *scratch; /* text of the current batch */
     wr_mem      *consts;  /* constant registers */
     WR_ARR(wr_step) steps;
     wr_reg      *regs;    /* one a step, made when the list is complete */
-    WR_ARR(uint32_t) seen; /* steps that an equal sub-tree may share */
+    WR_ARR(seen_step) seen; /* steps that an equal sub-tree may share, the newest last */
+    uint32_t     seen_heads[SEEN_HEADS]; /* 1 + index of the newest of a chain */
     uint32_t    *out;
     uint32_t     n_out;
     const wr_schema *names; /* or NULL */
@@ -84,6 +88,46 @@ static uint32_t push_step(wr_prog *p, const wr_expr *e) {
     return p->steps.n - 1;
 }
 
+static uint64_t const_hash(const wr_value *v) {
+    if (v->null) return 0;
+    switch (wr_type_storage(v->type)) {
+    case WR_S_I8: case WR_S_I16: case WR_S_I32: case WR_S_I64: return wr_hash_u64((uint64_t)v->i);
+    case WR_S_STR: return wr_hash_bytes(v->s.ptr, v->s.len);
+    default: return 1;
+    }
+}
+
+/* Equal expressions have equal hashes; looking a few levels down is enough to tell most others apart. */
+static uint64_t shallow_hash(const wr_expr *e, uint32_t levels) {
+    uint64_t h = wr_hash_u64(e->kind);
+    if (e->kind == WR_E_COL) return wr_hash_mix(h, wr_hash_u64(e->col));
+    if (e->kind == WR_E_CONST) return wr_hash_mix(h, const_hash(&e->value));
+    h = wr_hash_mix(h, wr_hash_u64((uint64_t)(uintptr_t)e->impl));
+    for (uint32_t i = 0; levels && i < WR_MIN(e->n_args, 8u); i++) h = wr_hash_mix(h, shallow_hash(e->args[i], levels - 1));
+    return h;
+}
+
+static bool find_seen(const wr_prog *p, const wr_expr *e, uint64_t hash, uint32_t *step) {
+    for (uint32_t i = p->seen_heads[hash % SEEN_HEADS]; i; i = p->seen.at[i - 1].before) {
+        const seen_step *s = &p->seen.at[i - 1];
+        if (s->hash == hash && wr_expr_equal(p->steps.at[s->step].expr, e)) return *step = s->step, true;
+    }
+    return false;
+}
+
+static void add_seen(wr_prog *p, uint64_t hash, uint32_t step) {
+    uint32_t *head = &p->seen_heads[hash % SEEN_HEADS];
+    wr_arr_push(&p->seen, ((seen_step){hash, step, *head}));
+    *head = p->seen.n;
+}
+
+static void forget_seen(wr_prog *p, uint32_t down_to) {
+    for (; p->seen.n > down_to; p->seen.n--) {
+        const seen_step *s = &p->seen.at[p->seen.n - 1];
+        p->seen_heads[s->hash % SEEN_HEADS] = s->before;
+    }
+}
+
 static uint32_t add_expr(wr_prog *p, const wr_expr *e);
 
 static uint32_t add_lazy(wr_prog *p, const wr_expr *e) {
@@ -98,7 +142,7 @@ static uint32_t add_lazy(wr_prog *p, const wr_expr *e) {
         ranges[i].begin = p->steps.n;
         args[i] = add_expr(p, e->args[i]);
         ranges[i].end = p->steps.n;
-        p->seen.n = mark;
+        forget_seen(p, mark);
     }
     wr_step *s = &p->steps.at[at];
     memcpy(s->args, args, e->n_args * sizeof *args);
@@ -111,10 +155,9 @@ static uint32_t add_lazy(wr_prog *p, const wr_expr *e) {
 
 static uint32_t add_expr(wr_prog *p, const wr_expr *e) {
     bool shared = e->kind == WR_E_COL || (e->kind == WR_E_CALL && wr_expr_volatility(e) != WR_VOL_RANDOM);
-    if (shared)
-        for (uint32_t i = 0; i < p->seen.n; i++)
-            if (wr_expr_equal(p->steps.at[p->seen.at[i]].expr, e)) return p->seen.at[i];
+    uint64_t hash = shared ? shallow_hash(e, 4) : 0;
     uint32_t at;
+    if (shared && find_seen(p, e, hash, &at)) return at;
     if (e->kind == WR_E_CALL && ((const wr_impl *)e->impl)->flags & FN_LAZY) {
         at = add_lazy(p, e);
     } else {
@@ -123,7 +166,7 @@ static uint32_t add_expr(wr_prog *p, const wr_expr *e) {
         at = push_step(p, e);
         if (e->n_args) memcpy(p->steps.at[at].args, args, e->n_args * sizeof *args);
     }
-    if (shared) wr_arr_push(&p->seen, at);
+    if (shared) add_seen(p, hash, at);
     return at;
 }
 

@@ -50,7 +50,7 @@ static const char *result_name(const char *sig, char buf[32]) {
     switch (*sig) {
     case 's':
         if (!sig[1] || sig[1] == '|') return "STRING";
-        snprintf(buf, 32, "VARCHAR(%d)", atoi(sig + 1));
+        snprintf(buf, 32, "VARCHAR(%d)", (int)strtol(sig + 1, NULL, 10));
         return buf;
     case 'i': return "INT";
     case 'l': return "BIGINT";

@@ -156,7 +156,7 @@ static wr_type letter_type(char c, wr_type t) {
 
 static wr_type result_type(const char *s, const wr_resolve *r) {
     switch (*s) {
-    case 's': return s[1] >= '0' && s[1] <= '9' ? wr_type_prec(WR_T_VARCHAR, atoi(s + 1)) : wr_type_string();
+    case 's': return s[1] >= '0' && s[1] <= '9' ? wr_type_prec(WR_T_VARCHAR, (int32_t)strtol(s + 1, NULL, 10)) : wr_type_string();
     case 'i': return wr_type_of(WR_T_INT);
     case 'l': return wr_type_of(WR_T_BIGINT);
     case 'd': return wr_type_of(WR_T_DOUBLE);

@@ -284,7 +284,7 @@ static void decode(wr_decoder *base, wr_mem *mem, const uint8_t *data, size_t le
         if (blank) {
             out->n_blank++; /* a line, not a record */
         } else if (text - from > d->opts.max_record_bytes) {
-            ok = fault(d, WR_BAD_TOO_LONG, "a record of %td bytes, more than max-record-bytes = %lld", text - from, (long long)d->opts.max_record_bytes);
+            ok = fault(d, WR_BAD_TOO_LONG, "a record of %td bytes, more than max-record-bytes = %lld; its first 200 bytes are shown", text - from, (long long)d->opts.max_record_bytes);
             text = from + WR_MIN(text - from, 200);
         } else if (header) {
             ok = check_header(d, (const char *)from, (const char *)text);

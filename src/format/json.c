@@ -292,8 +292,8 @@ static void read_lines(json_decoder *d, const uint8_t *from, const uint8_t *to, 
         if (*ix >= r.end) { /* nothing but blanks: a line, not a record */
             d->out->n_blank++;
         } else if (WR_UNLIKELY(end - p > d->opts.max_record_bytes)) {
-            char message[120];
-            snprintf(message, sizeof message, "a record of %td bytes, more than max-record-bytes = %lld", end - p, (long long)d->opts.max_record_bytes);
+            char message[160];
+            snprintf(message, sizeof message, "a record of %td bytes, more than max-record-bytes = %lld; its first 200 bytes are shown", end - p, (long long)d->opts.max_record_bytes);
             bad_line(d, p, p + WR_MIN(end - p, RAW_SHOWN), WR_BAD_TOO_LONG, message);
         } else {
             r.escapes = memchr(p, '\\', (size_t)(end - p)) != NULL;
@@ -309,7 +309,7 @@ static void read_lines(json_decoder *d, const uint8_t *from, const uint8_t *to, 
 WR_COLD static void bad_text(json_decoder *d, const uint8_t *from, const uint8_t *to, wr_simd_error error) {
     char message[160];
     if (to - from > d->opts.max_record_bytes) {
-        snprintf(message, sizeof message, "a record of %td bytes, more than max-record-bytes = %lld", to - from, (long long)d->opts.max_record_bytes);
+        snprintf(message, sizeof message, "a record of %td bytes, more than max-record-bytes = %lld; its first 200 bytes are shown", to - from, (long long)d->opts.max_record_bytes);
         bad_line(d, from, from + WR_MIN(to - from, RAW_SHOWN), WR_BAD_TOO_LONG, message);
         return;
     }

@@ -487,12 +487,12 @@ static bool fill_missing(json_reader *r, json_object *o, uint32_t at, const uint
     return true;
 }
 
-enum { WORDS_MAX = 32 }; /* 2,048 columns */
+enum { WORDS_FAST = 4 }; /* bitmaps of up to 256 columns are on the stack */
 
 const uint32_t *json_row_read(json_reader *r, json_object *o, const uint32_t *ix, wr_vec *cols, uint32_t row) {
     const uint8_t *data = r->data;
     uint32_t       start = *ix, k = 0;
-    uint64_t       came[WORDS_MAX], have[WORDS_MAX]; /* in the record; in the record and not null */
+    uint64_t       bits[2 * WORDS_FAST], *came = o->n_words <= WORDS_FAST ? bits : o->wide, *have = came + o->n_words; /* in the record; and not null */
     if (WR_UNLIKELY(start >= r->end || data[start] != '{')) return fault_syntax(r, start, "an object", NULL);
     for (uint32_t w = 0; w < o->n_words; w++) came[w] = have[w] = 0;
     ix++;
@@ -542,9 +542,9 @@ static json_object *object_new(wr_arena *arena, uint32_t n) {
     o->plans = wr_new_n(arena, json_plan, n);
     o->names = wr_new_n(arena, wr_str, n);
     o->n_words = (n + 63) / 64;
-    wr_assert(o->n_words <= WORDS_MAX);
     o->wanted = wr_new_n(arena, uint64_t, o->n_words + 1);
     o->seen = wr_new_n(arena, uint64_t, o->n_words + 1);
+    if (o->n_words > WORDS_FAST) o->wide = wr_new_n(arena, uint64_t, 2 * o->n_words);
     return o;
 }
 

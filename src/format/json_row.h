@@ -33,6 +33,7 @@ typedef struct json_object { /* how to read one ROW */
     uint32_t   n_words; /* of bitmaps over columns */
     uint64_t  *wanted;  /* columns to read */
     uint64_t  *seen;    /* scratch */
+    uint64_t  *wide;    /* scratch: two bitmaps, for objects of very many columns */
     uint32_t   n_guess;
     json_guess guess[JSON_GUESS_MAX];
 } json_object;

@@ -21,9 +21,9 @@ static void decode(wr_decoder *base, wr_mem *mem, const uint8_t *data, size_t le
         p = stop + 1;
         if (stop > from && stop[-1] == '\r') stop--;
         wr_str value = {(const char *)from, (size_t)(stop - from)};
-        char   message[100];
+        char   message[160];
         if ((int64_t)value.len > d->opts.max_record_bytes) {
-            snprintf(message, sizeof message, "a record of %zu bytes, more than max-record-bytes = %lld", value.len, (long long)d->opts.max_record_bytes);
+            snprintf(message, sizeof message, "a record of %zu bytes, more than max-record-bytes = %lld; its first 200 bytes are shown", value.len, (long long)d->opts.max_record_bytes);
             wr_bad_add(out, WR_BAD_TOO_LONG, out->n_lines, (uint64_t)(from - data), (wr_str){value.ptr, WR_MIN(value.len, 200u)}, message);
         } else if (text && !wr_utf8_valid(value)) {
             wr_bad_add(out, WR_BAD_UTF8, out->n_lines, (uint64_t)(from - data), value, "the line is not valid UTF-8; a BYTES column takes any bytes");

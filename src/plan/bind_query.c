@@ -53,6 +53,8 @@ static lnode *scan(pl *p, const wr_table *t, wr_span at) {
 
 static lnode *view(pl *p, const wr_table *v, wr_span at) {
     if (p->view_depth >= VIEW_DEPTH_MAX) return pl_error(p, "54001", at, "views are nested more than %d deep", VIEW_DEPTH_MAX);
+    if (++p->n_views > VIEWS_MAX)
+        return pl_error(p, "54001", at, "the script uses views more than %d times, views within views counted", VIEWS_MAX);
     const wr_ast_hints *hints = p->hints;
     p->view_depth++;
     p->hints = NULL;

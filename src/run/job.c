@@ -157,6 +157,8 @@ static wr_status end_sinks(wr_job *job, wr_err *err) {
 wr_status wr_job_run(wr_job *job, wr_err *err) {
     if (job->finished_before) {
         job->finished = true;
+        atomic_fetch_add(&job->report_want, 1);
+        for (uint32_t k = 0; k < job->n_workers; k++) worker_report(&job->workers[k]);
         return WR_OK;
     }
     wr_status status = job->opts.simulate ? run_simulated(job, err) : run_threads(job, err);

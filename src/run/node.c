@@ -107,6 +107,7 @@ static void send_hashed(node *n, edge *e, wr_batch *batch) {
 
 static wr_status emit_to(node *n, const target *t, wr_batch *batch, wr_err *err) {
     if (t->chained) {
+        t->chained->ctx.now_us = n->ctx.now_us;
         t->chained->turn_source = n->turn_source;
         t->chained->turn_seq = n->turn_seq;
         return node_push(t->chained, t->port, batch, err);

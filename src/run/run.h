@@ -71,7 +71,7 @@ typedef struct wr_job_status {
     int64_t   running_us, memory_bytes, memory_peak_bytes, memory_limit_bytes, queue_bytes;
     uint64_t  checkpoints, checkpoint_epoch, restored_epoch;
     int64_t   last_checkpoint_us, last_checkpoint_bytes; /* duration and size */
-    bool      finished;
+    bool      finished, finished_before; /* before: the state directory says that the job had ended; nothing was read */
 } wr_job_status;
 /* A consistent-enough copy (each worker's counters are of one moment). Free with wr_arena_free(status->arena). */
 void wr_job_status_get(wr_job *job, wr_job_status *out);

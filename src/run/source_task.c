@@ -109,7 +109,7 @@ static part_state *part_of(source *s, uint32_t index) {
 
 static void refresh_watermark(source *s) {
     if (!s->p->source.watermark) return;
-    int64_t  least = WR_TIME_MAX;
+    int64_t  least = WR_TIME_MAX, greatest = WR_TIME_MIN;
     bool     any = false, active = false;
     uint32_t known = s->src ? s->src->vt->partitions(s->src) : 0;
     if (known) part_of(s, known - 1);
@@ -117,12 +117,14 @@ static void refresh_watermark(source *s) {
         const part_state *p = &s->parts.at[i];
         if (p->done) continue;
         any = true;
+        greatest = WR_MAX(greatest, p->wm);
         if (p->idle) continue;
         active = true;
         least = WR_MIN(least, p->wm);
     }
     s->wm_idle = any && !active;
-    if (active && least > s->wm) s->wm = least;
+    if (s->wm_idle) least = greatest; /* nobody holds it back any more (as Flink: the greatest, once all are idle) */
+    if (any && least > s->wm) s->wm = least;
 }
 
 /* Partitions that may not be read now because they are ahead of the slowest one by more than the alignment. */
@@ -251,14 +253,14 @@ static wr_status evaluate(worker *w, source *s, turn *t, wr_batch *in, wr_err *e
     return status;
 }
 
-static wr_batch *values_batch(const wr_pnode *p) {
+static wr_batch *values_batch(const wr_pnode *p, uint32_t from, uint32_t n) {
     wr_batch *b = wr_batch_new(p->schema.n, 4096);
-    b->n_rows = p->values.n_rows;
+    b->n_rows = n;
     for (uint32_t c = 0; c < p->schema.n; c++) {
         wr_vec_init(&b->cols[c], p->schema.fields[c].type, b->n_rows, true, b->mem);
         for (uint32_t r = 0; r < b->n_rows; r++) {
             wr_vec one = {0};
-            wr_value_fill(&p->values.rows[r * p->schema.n + c], &one, 1, b->mem);
+            wr_value_fill(&p->values.rows[(size_t)(from + r) * p->schema.n + c], &one, 1, b->mem);
             if (wr_vec_is_null(&one, 0)) wr_vec_set_null(&b->cols[c], r, b->mem);
             else wr_vec_set(&b->cols[c], r, &one, 0, b->mem);
         }
@@ -273,8 +275,9 @@ static wr_status decode(worker *w, turn *t, wr_err *err) {
     t->decoded.n_tombstones = t->decoded.n_redelivered = 0;
     t->decoded.batches.n = t->decoded.bad.n = 0;
     if (!s->src) {
-        if (s->p->values.n_rows) wr_arr_push(&t->batches, (turn_batch){.batch = values_batch(s->p)});
-        t->decoded.n_rows = s->p->values.n_rows;
+        uint32_t all = s->p->values.n_rows, step = w->job->batch_rows;
+        for (uint32_t from = 0; from < all; from += step) wr_arr_push(&t->batches, (turn_batch){.batch = values_batch(s->p, from, WR_MIN(step, all - from))});
+        t->decoded.n_rows = all;
         return WR_OK;
     }
     if (t->chunk.partition == UINT32_MAX || (!t->chunk.len && t->chunk.rows_from == t->chunk.rows_to)) return WR_OK;
@@ -471,6 +474,7 @@ static wr_status publish(worker *w, turn *t, bool *published, wr_err *err) {
     }
     wr_mutex_unlock(job->turn_lock);
     WR_TRY(status);
+    n->ctx.now_us = wr_wall_us(job->opts.world);
     n->turn_source = s->index;
     n->turn_seq = t->seq;
     n->steps++;

@@ -91,6 +91,7 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
     out->last_checkpoint_us = job->last_duration_us;
     out->last_checkpoint_bytes = (int64_t)job->last_bytes;
     out->finished = job->finished;
+    out->finished_before = job->finished_before;
 }
 
 /* ---- the ledger ---- */
@@ -133,14 +134,23 @@ static void reasons_text(const wr_ledger *l, wr_sbuf *out) {
         if (l->dropped[i]) wr_sbuf_printf(out, "  %s %" PRIu64, wr_reason_name((wr_reason)i), l->dropped[i]);
 }
 
+enum { TITLE_CHARS = 40 };
+static void title_text(const char *title, wr_sbuf *out) { /* a column of TITLE_CHARS characters */
+    wr_str text = wr_str_of(title);
+    size_t chars = wr_utf8_chars(text);
+    wr_sbuf_add(out, title, chars > TITLE_CHARS ? wr_utf8_offset(text, TITLE_CHARS) : text.len);
+    for (; chars < TITLE_CHARS; chars++) wr_sbuf_addc(out, ' ');
+}
+
 bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
     bool closes = true;
     for (uint32_t i = 0; i < status->n_nodes; i++) {
         const wr_node_status *s = &status->nodes[i];
         const wr_ledger      *l = &s->ledger;
         balance               b = balance_of(s);
-        wr_sbuf_printf(out, "%-40.40s in %" PRIu64, s->node->title, l->in[0]);
-        if (is_join(s->node->kind) || l->in[1]) wr_sbuf_printf(out, " + %" PRIu64 "%s", l->in[1], is_join(s->node->kind) ? "" : " blank lines");
+        title_text(s->node->title, out);
+        wr_sbuf_printf(out, " in %" PRIu64, l->in[0]);
+        if (is_join(s->node->kind) || l->in[1]) wr_sbuf_printf(out, " + %" PRIu64 "%s", l->in[1], s->node->kind == WR_P_SOURCE ? " blank lines" : "");
         wr_sbuf_printf(out, "  out %" PRIu64, l->out);
         if (absorbs(s->node->kind)) wr_sbuf_printf(out, "  %s %" PRIu64, absorbs(s->node->kind), b.in - WR_MIN(b.in, dropped_sum(l)));
         if (is_join(s->node->kind)) wr_sbuf_printf(out, "  matched %" PRIu64 " + %" PRIu64, l->matched[0], l->matched[1]);

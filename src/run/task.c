@@ -119,6 +119,15 @@ static wr_status take_barrier(task *t, channel *c, uint64_t epoch, wr_err *err) 
     return snapshot_task(t, epoch, err);
 }
 
+/* A watermark counts before the channel that brought it falls idle. */
+static wr_status take_watermark(task *t, bool *idle_of, bool idle, wr_err *err) {
+    *idle_of = false;
+    WR_TRY(advance_watermark(t, err));
+    if (!idle) return WR_OK;
+    *idle_of = true;
+    return t->wm_pending ? WR_OK : advance_watermark(t, err);
+}
+
 static wr_status take(task *t, uint32_t port_index, channel *c, wr_err *err) {
     port *p = &t->ports[port_index];
     msg   m = *queue_peek(c->q);
@@ -130,13 +139,11 @@ static wr_status take(task *t, uint32_t port_index, channel *c, wr_err *err) {
         int slot = source_slot(p->edge, m.source);
         p->next_seq[slot]++;
         p->src_wm[slot] = WR_MAX(p->src_wm[slot], m.wm_us);
-        p->src_idle[slot] = m.idle;
-        return advance_watermark(t, err);
+        return take_watermark(t, &p->src_idle[slot], m.idle, err);
     }
     case MSG_WATERMARK:
         c->wm = WR_MAX(c->wm, m.wm_us);
-        c->idle = m.idle;
-        return advance_watermark(t, err);
+        return take_watermark(t, &c->idle, m.idle, err);
     case MSG_BARRIER: return take_barrier(t, c, m.seq, err);
     }
     return WR_OK;

@@ -26,6 +26,14 @@ typedef struct golden_case {
 typedef WR_ARR(golden_case) golden_cases;
 bool golden_parse(const char *path, char *text, golden_cases *out, char *message, size_t cap); /* cuts text up and borrows it */
 
+typedef struct fault_world {
+    wr_world         base;
+    wr_world        *real;
+    _Atomic uint64_t calls;
+    uint64_t         fail_at;  /* 0 = never */
+} fault_world;
+fault_world golden_world(uint64_t fail_at);
+
 typedef struct golden_setting {
     char     name[64];
     uint32_t workers, batch;

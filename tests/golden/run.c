@@ -156,7 +156,8 @@ static wr_status attempt(const wr_job_plan *plan, wr_run_opts *ro, golden_result
 
 static wr_status run_job(const wr_job_plan *plan, const golden_setting *s, const char *state_dir, wr_diags *diags, golden_result *out) {
     capture     to = {0};
-    wr_run_opts ro = {.world = wr_world_posix(), .diags = diags, .n_workers = s->workers, .batch_rows = s->batch, .simulate = s->simulate,
+    fault_world calm = golden_world(0);
+    wr_run_opts ro = {.world = &calm.base, .diags = diags, .n_workers = s->workers, .batch_rows = s->batch, .simulate = s->simulate,
                       .seed = s->seed, .queue_bytes = s->queue_bytes, .result = &capture_connector, .result_arg = &to, .force_tail = s->tail,
                       .end_when_idle_us = s->tail ? 1 : 0};
     wr_status status;
@@ -170,7 +171,7 @@ static wr_status run_job(const wr_job_plan *plan, const golden_setting *s, const
         if (out->faulted) {
             wr_assert(out->messages.len > said); /* it said what happened */
             wr_sbuf_clear(&out->messages);
-            ro.world = wr_world_posix();
+            ro.world = &calm.base;
             status = attempt(plan, &ro, out);
         }
     } else if (!s->crash) {
