@@ -6,7 +6,7 @@
  * Recursion  by the tree's depth (WR_AST_DEPTH_MAX); views nest at most VIEW_DEPTH_MAX deep.                            */
 #include "plan/logical.h"
 
-enum { VIEW_DEPTH_MAX = 32 };
+enum { VIEW_DEPTH_MAX = 32, VIEWS_MAX = 2000 };
 
 static void add_rel(pl *p, scope *sc, wr_str alias, const lnode *n) {
     srel r = {.alias = alias, .first = sc->n, .n = n->schema.n, .fields = n->schema.fields};
@@ -51,10 +51,16 @@ static lnode *scan(pl *p, const wr_table *t, wr_span at) {
     return n;
 }
 
+/* Each use of a view is planned by itself: ten that use the one before twice would be a thousand. */
+static bool count_view(pl *p, wr_span at) {
+    if (++p->n_views <= VIEWS_MAX) return true;
+    if (p->n_views == VIEWS_MAX + 1) pl_error(p, "54001", at, "views and WITH queries are used more than %d times, uses inside of them counted", VIEWS_MAX);
+    return false;
+}
+
 static lnode *view(pl *p, const wr_table *v, wr_span at) {
     if (p->view_depth >= VIEW_DEPTH_MAX) return pl_error(p, "54001", at, "views are nested more than %d deep", VIEW_DEPTH_MAX);
-    if (++p->n_views > VIEWS_MAX)
-        return pl_error(p, "54001", at, "the script uses views more than %d times, views within views counted", VIEWS_MAX);
+    if (!count_view(p, at)) return NULL;
     const wr_ast_hints *hints = p->hints;
     p->view_depth++;
     p->hints = NULL;
@@ -72,6 +78,7 @@ static lnode *view(pl *p, const wr_table *v, wr_span at) {
 }
 
 static lnode *cte(pl *p, pcte *c, wr_span at) {
+    if (!count_view(p, at)) return NULL;
     lnode *n = pl_bind_query(p, c->ast->query, c->next, false);
     if (!n) return NULL;
     n = rename_columns(p, n, &c->ast->columns, c->ast->name.at);
@@ -210,6 +217,9 @@ lnode *pl_bind_ref(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
     switch (ref->kind) {
     case WR_AST_REF_JOIN: return bind_join(p, ref, ctes, sc);
     case WR_AST_REF_NAME:
+        if (ref->hints.n)
+            return pl_unsupported(p, ref->hints.at[0].name.at, "put the options into WITH (...) of the table, or CREATE TABLE ... LIKE it with others", "the hint %.*s after a table",
+                                  WR_FMT(ref->hints.at[0].name.text));
         n = named(p, &ref->table.name, ctes);
         if (!alias.ptr) alias = ref->table.name.part[ref->table.name.n - 1].text;
         break;
