@@ -152,6 +152,22 @@ wr_status wr_checkpoint_open(wr_world *world, const char *dir, bool accept_older
     return status;
 }
 
+wr_status wr_checkpoint_clear(wr_world *world, const char *dir, wr_err *err) {
+    wr_file_info info;
+    bool         exists = false;
+    WR_TRY(world->vt->stat(world, dir, &info, &exists, err));
+    if (!exists) return WR_OK;
+    epochs    have = {0};
+    wr_status status = list_epochs(world, dir, &have, err);
+    for (uint32_t i = have.n; status == WR_OK && i-- > 0;) { /* newest first: what a crash leaves is older, never newer */
+        char path[512];
+        file_path(path, sizeof path, dir, have.at[i]);
+        status = world->vt->remove(world, path, err);
+    }
+    wr_arr_free(&have);
+    return status == WR_OK ? world->vt->sync_dir(world, dir, err) : status;
+}
+
 void wr_checkpoint_close(wr_checkpoint *ck) {
     wr_sbuf_free(&ck->file);
     wr_arr_free(&ck->sections);

@@ -43,4 +43,5 @@ typedef struct wr_checkpoint {
  * one (if valid) offered in the hint; accept_older takes that one instead. */
 wr_status wr_checkpoint_open(wr_world *world, const char *dir, bool accept_older, wr_checkpoint *out, bool *found, wr_err *err);
 void      wr_checkpoint_close(wr_checkpoint *ck);
+wr_status wr_checkpoint_clear(wr_world *world, const char *dir, wr_err *err); /* removes every checkpoint of dir; no directory is fine */
 const wr_section *wr_checkpoint_find(const wr_checkpoint *ck, wr_section_kind kind, wr_str owner); /* first; NULL if absent */

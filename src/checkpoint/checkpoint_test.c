@@ -77,6 +77,23 @@ static void newest_is_read_back(void **state) {
     wr_free(files);
 }
 
+static void cleared_is_as_new(void **state) {
+    (void)state;
+    for (uint64_t e = 7; e <= 9; e++) write_one(e, "old");
+    wr_err err = {0};
+    assert_int_equal(wr_checkpoint_clear(wr_world_posix(), dir, &err), WR_OK);
+    wr_checkpoint ck;
+    bool found = true;
+    assert_int_equal(wr_checkpoint_open(wr_world_posix(), dir, false, &ck, &found, &err), WR_OK);
+    assert_false(found);
+    write_one(1, "new");
+    assert_int_equal(wr_checkpoint_open(wr_world_posix(), dir, false, &ck, &found, &err), WR_OK);
+    assert_true(found);
+    assert_int_equal(ck.epoch, 1);
+    wr_checkpoint_close(&ck);
+    assert_int_equal(wr_checkpoint_clear(wr_world_posix(), "/nonexistent/weir", &err), WR_OK);
+}
+
 static void any_damaged_byte_is_refused(void **state) {
     (void)state;
     write_one(1, "the older one");
@@ -112,6 +129,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(no_directory_is_no_checkpoint, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(newest_is_read_back, make_dir, drop_dir),
+        cmocka_unit_test_setup_teardown(cleared_is_as_new, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(any_damaged_byte_is_refused, make_dir, drop_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

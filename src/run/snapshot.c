@@ -321,7 +321,8 @@ wr_status snapshot_restore(wr_job *job, wr_err *err) {
     if (!job->opts.state_dir) return WR_OK;
     wr_checkpoint ck = {0};
     bool          found = false;
-    if (!job->opts.fresh) WR_TRY(wr_checkpoint_open(job->opts.world, job->opts.state_dir, job->opts.accept_older, &ck, &found, err));
+    if (job->opts.fresh) WR_TRY(wr_checkpoint_clear(job->opts.world, job->opts.state_dir, err));
+    else WR_TRY(wr_checkpoint_open(job->opts.world, job->opts.state_dir, job->opts.accept_older, &ck, &found, err));
     wr_status status = found ? check_job(job, &ck, err) : WR_OK;
     if (status == WR_OK && found) status = load_sections(job, &ck, err);
     if (status == WR_OK) status = recover_sinks(job, &ck, found, err);
