@@ -179,7 +179,7 @@ static void not_null_needed_and_long(void **state) {
     t.max_record_bytes = 40;
     EXPECT(&t, "{\"s\":\"x\"}\n{\"a\":null}\n{\"a\":1,\"u\":\"never read\"}\n{\"a\":2,\"s\":\"0123456789012345678901234567890123456789\"}\n{\"a\":3}\n",
            "!NULL in NOT NULL column 0:0 field 'a' is missing, and its column is NOT NULL\n!NULL in NOT NULL column 1:10 field 'a' is null, and its column is NOT NULL\n"
-           "+I[1, NULL, NULL]\n!over-long 3:46 a record of 54 bytes, more than max-record-bytes = 40\n+I[3, NULL, NULL]\n");
+           "+I[1, NULL, NULL]\n!over-long 3:46 a record of 54 bytes, more than max-record-bytes = 40; its first 200 bytes are shown\n+I[3, NULL, NULL]\n");
 }
 
 /* A made-up log with every kind of trouble, cut into two chunks at every line: the same rows; and batches of one row. */
