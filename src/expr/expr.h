@@ -51,6 +51,8 @@ wr_expr *wr_expr_const(wr_arena *arena, wr_value value, wr_span at);
  * CASE(c1, v1, c2, v2, ..., else) NEGATE ITEM(array|map|row, index) FIELD(row, 'name') ROW(...) ARRAY(...) MAP(k, v, ...) EXTRACT('UNIT', x)
  * FLOOR(x, 'UNIT') CEIL(x, 'UNIT') TIMESTAMPADD('UNIT', n, x) TIMESTAMPDIFF('UNIT', a, b) TRIM('BOTH|LEADING|TRAILING', chars, x) OVERLAY(s, r, from[, n]). */
 wr_expr *wr_expr_call(wr_expr_ctx *ctx, wr_str name, wr_expr **args, uint32_t n_args, wr_span at);
+/* The same with its arguments, at most 8, in the list; NULL if one of them is. */
+wr_expr *wr_expr_calln(wr_expr_ctx *ctx, const char *name, wr_span at, uint32_t n, ...);
 wr_expr *wr_expr_cast(wr_expr_ctx *ctx, wr_expr *e, wr_type to, bool is_try, wr_span at);
 /* Implicit conversion (INSERT columns, UNION branches, CASE results). `what` names the place for the message: "column 'x' of sink t". */
 wr_expr *wr_expr_coerce(wr_expr_ctx *ctx, wr_expr *e, wr_type to, const char *what);
@@ -63,7 +65,6 @@ wr_expr *wr_expr_and(wr_expr_ctx *ctx, wr_expr **list, uint32_t n);
 
 /* ---- asking ---- */
 bool          wr_expr_is_call(const wr_expr *e, const char *name);
-const char   *wr_fn_name(const wr_fn *fn);       /* canonical name, upper case */
 wr_volatility wr_expr_volatility(const wr_expr *e);
 bool          wr_expr_equal(const wr_expr *a, const wr_expr *b);
 void          wr_expr_columns(const wr_expr *e, uint64_t *bits); /* sets bit col of a bitmap */

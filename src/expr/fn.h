@@ -105,7 +105,6 @@ WR_INLINE wr_str arg_str(const wr_call *c, uint32_t k, uint32_t r) {
 WR_INLINE wr_type arg_type(const wr_call *c, uint32_t k) { return c->arg[k].vec->type; }
 WR_INLINE bool arg_const(const wr_call *c, uint32_t k) { return c->arg[k].mask == 0; }
 
-void  call_need_valid(wr_call *c);              /* out->valid exists */
 void  call_null(wr_call *c, uint32_t row);
 char *call_text(wr_call *c, size_t len);        /* room for the text of one row */
 void  call_put(wr_call *c, uint32_t row, const char *ptr, size_t len);   /* copies */
@@ -121,7 +120,6 @@ bool     res_common(wr_resolve *r, uint32_t from, uint32_t step, wr_type *common
 WR_PRINTF(3, 4) bool res_error(wr_resolve *r, const char *code, const char *fmt, ...); /* reports, returns false */
 bool     res_const_str(const wr_resolve *r, uint32_t i, wr_str *out); /* args[i] is a constant, not NULL string */
 bool     res_set(wr_resolve *r, wr_type type, wr_kernel kernel, uint32_t more_flags); /* returns true */
-wr_expr *expr_call(wr_expr_ctx *ctx, const char *name, wr_span at, uint32_t n, ...);
 wr_expr *expr_make(wr_arena *arena, const wr_fn *fn, wr_type type, wr_impl impl, wr_expr **args, uint32_t n, wr_span at);
 wr_expr *expr_bool(wr_expr_ctx *ctx, bool value, wr_span at);
 
@@ -136,11 +134,9 @@ wr_kernel wr_cast_kernel(wr_type from, wr_type to, uint32_t *flags);
 #undef R
 
 /* kernels chosen by storage (fn_arith.c, fn_compare.c) */
-wr_kernel wr_compare_kernel(int op, wr_storage s, uint32_t *flags); /* op: 0 = 1 <> 2 < 3 <= 4 > 5 >= */
 /* time helpers (fn_time.c) */
 typedef enum wr_time_unit {
     U_NONE, U_MILLENNIUM, U_CENTURY, U_DECADE, U_YEAR, U_QUARTER, U_MONTH, U_WEEK, U_DAY, U_HOUR, U_MINUTE, U_SECOND,
     U_MILLISECOND, U_MICROSECOND, U_NANOSECOND, U_DOW, U_ISODOW, U_DOY, U_ISOYEAR, U_EPOCH,
 } wr_time_unit;
-wr_time_unit wr_unit_of(wr_str name);
 void wr_fn_signatures(const wr_fn *fn, wr_sbuf *out);

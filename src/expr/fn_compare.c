@@ -95,7 +95,7 @@ static wr_status cmp_scales(wr_call *c) {
     return WR_OK;
 }
 
-wr_kernel wr_compare_kernel(int op, wr_storage s, uint32_t *flags) {
+static wr_kernel compare_kernel(int op, wr_storage s, uint32_t *flags) {
 #define SIX(tag) {eq_##tag, ne_##tag, lt_##tag, le_##tag, gt_##tag, ge_##tag}
     static const wr_kernel by[][6] = {[WR_S_BOOL] = SIX(u8), [WR_S_I8] = SIX(i8), [WR_S_I16] = SIX(i16), [WR_S_I32] = SIX(i32), [WR_S_I64] = SIX(i64),
                                       [WR_S_I128] = SIX(i128), [WR_S_F32] = SIX(f32), [WR_S_F64] = SIX(f64), [WR_S_STR] = SIX(str)};
@@ -155,7 +155,7 @@ bool res_compare(wr_resolve *r) {
     wr_type t = r->args[0]->type;
     if (op > 1 && wr_type_is_nested(t)) return res_error(r, "42804", "nested values have no order: only = and <> are defined for them");
     uint32_t  flags = 0;
-    wr_kernel k = wr_compare_kernel(op, wr_type_storage(t), &flags);
+    wr_kernel k = compare_kernel(op, wr_type_storage(t), &flags);
     if (scales_differ) k = cmp_scales, flags = 0;
     r->extra[0] = op;
     return res_set(r, wr_type_of(WR_T_BOOLEAN), k, flags);
@@ -167,7 +167,7 @@ static wr_status distinct(wr_call *c) {
     const wr_vec *a = c->arg[0].vec, *b = c->arg[1].vec;
     if (!a->valid && !b->valid && a->type.id == b->type.id && a->type.scale == b->type.scale) {
         uint32_t  flags = 0;
-        wr_kernel k = wr_compare_kernel(want, wr_type_storage(a->type), &flags);
+        wr_kernel k = compare_kernel(want, wr_type_storage(a->type), &flags);
         if (k != cmp_any) return k(c);
     }
     for ROWS(c, r) {
@@ -191,10 +191,10 @@ bool res_between(wr_resolve *r) {
     if (r->n != 3) return false;
     wr_expr *x = r->args[0], *low = r->args[1], *high = r->args[2];
     bool     symmetric = strcmp(r->fn->name, "BETWEEN_SYMMETRIC") == 0;
-    wr_expr *e = expr_call(r->ctx, "AND", r->at, 2, expr_call(r->ctx, ">=", r->at, 2, x, low), expr_call(r->ctx, "<=", r->at, 2, x, high));
+    wr_expr *e = wr_expr_calln(r->ctx, "AND", r->at, 2, wr_expr_calln(r->ctx, ">=", r->at, 2, x, low), wr_expr_calln(r->ctx, "<=", r->at, 2, x, high));
     if (symmetric && e) {
-        wr_expr *swapped = expr_call(r->ctx, "AND", r->at, 2, expr_call(r->ctx, ">=", r->at, 2, x, high), expr_call(r->ctx, "<=", r->at, 2, x, low));
-        e = expr_call(r->ctx, "OR", r->at, 2, e, swapped);
+        wr_expr *swapped = wr_expr_calln(r->ctx, "AND", r->at, 2, wr_expr_calln(r->ctx, ">=", r->at, 2, x, high), wr_expr_calln(r->ctx, "<=", r->at, 2, x, low));
+        e = wr_expr_calln(r->ctx, "OR", r->at, 2, e, swapped);
     }
     if (!e) r->reported = true;
     return r->rewrite = e, e != NULL;
@@ -206,13 +206,13 @@ bool res_overlaps(wr_resolve *r) {
     wr_expr *low[2], *high[2];
     for (uint32_t i = 0; i < 2; i++) {
         wr_expr *s = r->args[2 * i], *e = r->args[2 * i + 1];
-        if (e->type.id == WR_T_INTERVAL_DS || e->type.id == WR_T_INTERVAL_YM) e = expr_call(r->ctx, "+", r->at, 2, s, e);
-        low[i] = e ? expr_call(r->ctx, "LEAST", r->at, 2, s, e) : NULL;
-        high[i] = low[i] ? expr_call(r->ctx, "GREATEST", r->at, 2, s, e) : NULL;
+        if (e->type.id == WR_T_INTERVAL_DS || e->type.id == WR_T_INTERVAL_YM) e = wr_expr_calln(r->ctx, "+", r->at, 2, s, e);
+        low[i] = e ? wr_expr_calln(r->ctx, "LEAST", r->at, 2, s, e) : NULL;
+        high[i] = low[i] ? wr_expr_calln(r->ctx, "GREATEST", r->at, 2, s, e) : NULL;
         if (!high[i]) return r->reported = true, false;
     }
-    wr_expr *a = expr_call(r->ctx, ">=", r->at, 2, high[1], low[0]), *b = a ? expr_call(r->ctx, ">=", r->at, 2, high[0], low[1]) : NULL;
-    r->rewrite = b ? expr_call(r->ctx, "AND", r->at, 2, a, b) : NULL;
+    wr_expr *a = wr_expr_calln(r->ctx, ">=", r->at, 2, high[1], low[0]), *b = a ? wr_expr_calln(r->ctx, ">=", r->at, 2, high[0], low[1]) : NULL;
+    r->rewrite = b ? wr_expr_calln(r->ctx, "AND", r->at, 2, a, b) : NULL;
     return r->reported = true, r->rewrite != NULL;
 }
 
@@ -335,7 +335,7 @@ bool res_in(wr_resolve *r) {
     }
     wr_expr **list = wr_new_n(r->ctx->arena, wr_expr *, r->n);
     for (uint32_t i = 1; i < r->n; i++) {
-        list[i - 1] = expr_call(r->ctx, "=", r->at, 2, x, r->args[i]);
+        list[i - 1] = wr_expr_calln(r->ctx, "=", r->at, 2, x, r->args[i]);
         if (!list[i - 1]) return r->reported = true, false;
     }
     r->rewrite = r->n == 2 ? list[0] : wr_expr_call(r->ctx, WR_STR("OR"), list, r->n - 1, r->at);

@@ -89,9 +89,9 @@ bool res_coalesce(wr_resolve *r) {
 
 bool res_nullif(wr_resolve *r) {
     if (r->n != 2) return false;
-    wr_expr *same = expr_call(r->ctx, "=", r->at, 2, r->args[0], r->args[1]);
+    wr_expr *same = wr_expr_calln(r->ctx, "=", r->at, 2, r->args[0], r->args[1]);
     wr_expr *null = wr_expr_const(r->ctx->arena, wr_value_null(r->args[0]->type), r->at);
-    r->rewrite = expr_call(r->ctx, "CASE", r->at, 3, same, null, r->args[0]);
+    r->rewrite = wr_expr_calln(r->ctx, "CASE", r->at, 3, same, null, r->args[0]);
     return r->reported = true, r->rewrite != NULL;
 }
 

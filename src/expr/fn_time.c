@@ -41,7 +41,7 @@ static void put_local(wr_call *c, uint32_t r, int64_t us, int32_t nanos) {
 }
 
 /* ---- units ---- */
-wr_time_unit wr_unit_of(wr_str name) {
+static wr_time_unit unit_of(wr_str name) {
     static const struct { const char *name; wr_time_unit unit; } units[] = {
         {"YEAR", U_YEAR}, {"MONTH", U_MONTH}, {"DAY", U_DAY}, {"HOUR", U_HOUR}, {"MINUTE", U_MINUTE}, {"SECOND", U_SECOND}, {"WEEK", U_WEEK},
         {"QUARTER", U_QUARTER}, {"MILLISECOND", U_MILLISECOND}, {"MICROSECOND", U_MICROSECOND}, {"NANOSECOND", U_NANOSECOND}, {"DECADE", U_DECADE},
@@ -58,7 +58,7 @@ wr_time_unit wr_unit_of(wr_str name) {
 static bool take_unit(wr_resolve *r, uint32_t i, wr_time_unit *unit) {
     wr_str name;
     if (!res_const_str(r, i, &name)) return false;
-    *unit = wr_unit_of(name);
+    *unit = unit_of(name);
     return *unit != U_NONE || res_error(r, "42804", "'%.*s' is not a time unit: expected YEAR, QUARTER, MONTH, WEEK, DAY, HOUR, MINUTE, SECOND, ...", WR_FMT(name));
 }
 
@@ -242,7 +242,7 @@ bool res_extract(wr_resolve *r) {
     r->args[0] = r->args[1], r->args[1] = unit;
     return resolve_extract(r, u);
 }
-bool res_extract_unit(wr_resolve *r) { return r->n == 1 && resolve_extract(r, wr_unit_of(wr_str_of(r->fn->name))); }
+bool res_extract_unit(wr_resolve *r) { return r->n == 1 && resolve_extract(r, unit_of(wr_str_of(r->fn->name))); }
 
 /* ---- FLOOR, CEIL ---- */
 static int64_t floor_us(wr_time_unit u, int64_t us) {
@@ -598,7 +598,7 @@ static wr_status date_format(wr_call *c) {
 bool res_date_format(wr_resolve *r) {
     if (r->n != 2 || !text_args(r, 1)) return false;
     if (wr_type_is_string(r->args[0]->type) || r->args[0]->type.id == WR_T_NULL) {
-        r->args[0] = expr_call(r->ctx, "TO_TIMESTAMP", r->at, 1, r->args[0]);
+        r->args[0] = wr_expr_calln(r->ctx, "TO_TIMESTAMP", r->at, 1, r->args[0]);
         if (!r->args[0]) return r->reported = true, false;
     }
     wr_type t = r->args[0]->type;

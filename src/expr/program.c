@@ -230,14 +230,14 @@ void wr_prog_free(wr_prog *p) {
 void wr_prog_names(wr_prog *p, const wr_schema *input) { p->names = input; }
 
 /* ---- what kernels call ---- */
-void call_need_valid(wr_call *c) {
+static void need_valid(wr_call *c) {
     if (c->out->valid) return;
     c->out->valid = c->valid_buf;
     memset(c->valid_buf, 0xFF, wr_valid_bytes(c->n));
 }
 
 void call_null(wr_call *c, uint32_t row) {
-    call_need_valid(c);
+    need_valid(c);
     wr_valid_set(c->out->valid, row, false);
 }
 

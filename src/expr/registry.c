@@ -32,8 +32,6 @@ bool wr_fn_exists(wr_str name) {
     return fn && !(fn->flags & FN_OPERATOR);
 }
 
-const char *wr_fn_name(const wr_fn *fn) { return fn->name; }
-
 static const char *letter_name(char c) {
     switch (c) {
     case 's': return "STRING";

@@ -21,7 +21,7 @@ wr_expr *expr_bool(wr_expr_ctx *ctx, bool value, wr_span at) {
     return wr_expr_const(ctx->arena, (wr_value){.type = wr_type_not_null(wr_type_of(WR_T_BOOLEAN)), .b = value}, at);
 }
 
-wr_expr *expr_call(wr_expr_ctx *ctx, const char *name, wr_span at, uint32_t n, ...) {
+wr_expr *wr_expr_calln(wr_expr_ctx *ctx, const char *name, wr_span at, uint32_t n, ...) {
     wr_expr *args[8];
     wr_assert(n <= 8);
     va_list ap;

@@ -44,7 +44,6 @@ extern "C" wr_simd_error wr_simd_index(wr_simd *s, const uint8_t *data, size_t l
     }
 }
 
-extern "C" size_t wr_simd_index_bytes(const wr_simd *s) { return s && s->parser ? s->parser->capacity() * 4 : 0; }
 
 extern "C" bool wr_simd_double(const char *from, const char *to, double *out) {
     double value = 0;

@@ -16,7 +16,6 @@ wr_simd *wr_simd_new(void);
 void     wr_simd_free(wr_simd *s);
 /* data[len .. len+63] must be readable. The places stay valid until the next call. */
 wr_simd_error wr_simd_index(wr_simd *s, const uint8_t *data, size_t len, const uint32_t **places, uint32_t *n);
-size_t        wr_simd_index_bytes(const wr_simd *s); /* memory held */
 /* Decimal text -> nearest double; the whole range must be used. Out of range gives an infinity or 0. No NaN, no Infinity, no blanks. */
 bool wr_simd_double(const char *from, const char *to, double *out);
 #ifdef __cplusplus

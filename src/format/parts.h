@@ -9,9 +9,6 @@ extern const wr_format wr_format_json, wr_format_csv, wr_format_raw, wr_format_d
 /* ---- scalar.c ---- */
 typedef enum wr_put { WR_PUT_OK, WR_PUT_TYPE, WR_PUT_RANGE } wr_put; /* WR_PUT_TYPE: not of that type; WR_PUT_RANGE: is, but does not fit */
 bool   wr_scalar_int(wr_str text, int64_t *out); /* trims; sign and digits; false also when it does not fit */
-bool   wr_scalar_number(wr_str text, double *out); /* decimal text, NaN, Infinity */
-wr_put wr_scalar_timestamp(wr_str text, wr_type type, char sep, int64_t *ticks);
-wr_put wr_scalar_base64(wr_str text, wr_mem *mem, wr_sview *out);
 /* Text of a scalar into row `row`. Strings are borrowed (mem keeps them). Integers: text with a fraction is WR_PUT_TYPE. sep: 'T' or ' '. */
 wr_put wr_scalar_put(wr_str text, char sep, wr_vec *vec, uint32_t row, wr_mem *mem);
 /* The text of a number (JSON's or CSV's) into a numeric column: fractions are cut for integers, DECIMAL keeps all digits. */

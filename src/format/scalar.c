@@ -28,7 +28,7 @@ bool wr_scalar_int(wr_str text, int64_t *out) {
     return true;
 }
 
-bool wr_scalar_number(wr_str text, double *out) {
+static bool number_of(wr_str text, double *out) {
     text = wr_str_trim(text);
     if (!text.len) return false;
     wr_str bare = text;
@@ -116,7 +116,7 @@ static wr_put put_cut_int(wr_str text, wr_vec *vec, uint32_t row) {
         return wr_scalar_int(whole, &v) ? put_int(v, vec, row) : WR_PUT_RANGE;
     }
     double x;
-    if (!wr_scalar_number(text, &x)) return WR_PUT_TYPE;
+    if (!number_of(text, &x)) return WR_PUT_TYPE;
     if (!(x > -9.2233720368547758e18 && x < 9.2233720368547758e18)) return WR_PUT_RANGE;
     return put_int((int64_t)x, vec, row);
 }
@@ -135,11 +135,11 @@ wr_put wr_scalar_put_number(wr_str text, wr_vec *vec, uint32_t row) {
         if (!looks_number(text)) return WR_PUT_TYPE;
         return put_cut_int(text, vec, row);
     case WR_T_FLOAT:
-        if (!wr_scalar_number(text, &x)) return WR_PUT_TYPE;
+        if (!number_of(text, &x)) return WR_PUT_TYPE;
         ((float *)vec->data)[row] = x > 3.4028235677973366e38 ? INFINITY : x < -3.4028235677973366e38 ? -INFINITY : (float)x;
         return WR_PUT_OK;
     case WR_T_DOUBLE:
-        if (!wr_scalar_number(text, &x)) return WR_PUT_TYPE;
+        if (!number_of(text, &x)) return WR_PUT_TYPE;
         ((double *)vec->data)[row] = x;
         return WR_PUT_OK;
     case WR_T_DECIMAL: return put_decimal(text, vec, row);
@@ -203,7 +203,7 @@ static int64_t cut_nanos(int64_t nanos, int32_t prec) {
     return nanos - nanos % step[prec < 0 ? 0 : prec > 9 ? 9 : prec];
 }
 
-wr_put wr_scalar_timestamp(wr_str text, wr_type type, char sep, int64_t *ticks) {
+static wr_put timestamp_of(wr_str text, wr_type type, char sep, int64_t *ticks) {
     const char *p = text.ptr, *end = text.ptr + text.len;
     int32_t     days, h, m, s;
     int64_t     nanos = 0, offset_s = 0;
@@ -250,7 +250,7 @@ static int base64_value(uint8_t c) {
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-wr_put wr_scalar_base64(wr_str text, wr_mem *mem, wr_sview *out) {
+static wr_put base64_of(wr_str text, wr_mem *mem, wr_sview *out) {
     size_t n = text.len;
     while (n && text.ptr[n - 1] == '=') n--;
     if (text.len - n > 2 || n % 4 == 1 || (text.len != n && text.len % 4)) return WR_PUT_TYPE;
@@ -291,7 +291,7 @@ wr_put wr_scalar_put(wr_str text, char sep, wr_vec *vec, uint32_t row, wr_mem *m
     case WR_T_CHAR:
     case WR_T_VARCHAR: ((wr_sview *)vec->data)[row] = wr_sview_borrow(text.ptr, text.len); return WR_PUT_OK;
     case WR_T_BINARY:
-    case WR_T_VARBINARY: return wr_scalar_base64(text, mem, &((wr_sview *)vec->data)[row]);
+    case WR_T_VARBINARY: return base64_of(text, mem, &((wr_sview *)vec->data)[row]);
     case WR_T_BOOLEAN:
         trimmed = wr_str_trim(text);
         if (wr_str_ieq(trimmed, WR_STR("true"))) ((uint8_t *)vec->data)[row] = 1;
@@ -315,7 +315,7 @@ wr_put wr_scalar_put(wr_str text, char sep, wr_vec *vec, uint32_t row, wr_mem *m
     case WR_T_DATE: return text.len == 10 && parse_day(text.ptr, &((int32_t *)vec->data)[row]) ? WR_PUT_OK : WR_PUT_TYPE;
     case WR_T_TIME: return put_time(text, vec, row);
     case WR_T_TIMESTAMP:
-    case WR_T_TIMESTAMP_LTZ: return wr_scalar_timestamp(text, vec->type, sep, &((int64_t *)vec->data)[row]);
+    case WR_T_TIMESTAMP_LTZ: return timestamp_of(text, vec->type, sep, &((int64_t *)vec->data)[row]);
     default: return WR_PUT_TYPE;
     }
 }

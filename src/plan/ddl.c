@@ -11,7 +11,7 @@ bool pl_is_broken(const pl *p, wr_str name) {
     return false;
 }
 
-void pl_mark_broken(pl *p, wr_str name) {
+static void mark_broken(pl *p, wr_str name) {
     if (!pl_is_broken(p, name)) wr_arr_apush(p->arena, &p->broken, wr_str_dup(p->arena, name));
 }
 
@@ -268,11 +268,11 @@ void pl_create_table(pl *p, const wr_ast_stmt *s) {
         t = NULL;
     }
     if (!t) {
-        pl_mark_broken(p, c->name.part[c->name.n - 1].text);
+        mark_broken(p, c->name.part[c->name.n - 1].text);
         return;
     }
     if (!add_object(p, t, c->if_not_exists, c->or_replace || c->or_alter, c->name.at)) return;
-    if (wr_catalog_find(p->ctx->catalog, t->name) == t && pl_table_info(p, t)->bad) pl_mark_broken(p, t->name);
+    if (wr_catalog_find(p->ctx->catalog, t->name) == t && pl_table_info(p, t)->bad) mark_broken(p, t->name);
 }
 
 void pl_create_view(pl *p, const wr_ast_stmt *s) {
@@ -291,7 +291,7 @@ void pl_create_view(pl *p, const wr_ast_stmt *s) {
         n = NULL;
     }
     if (!n || p->diags->n_errors > errors) {
-        pl_mark_broken(p, name);
+        mark_broken(p, name);
         return;
     }
     add_object(p, t, c->if_not_exists, c->or_replace || c->or_alter, c->name.at);

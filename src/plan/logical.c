@@ -59,14 +59,7 @@ lnode *pl_filter(pl *p, lnode *in, wr_expr *filter, wr_span at) {
     return pl_calc(p, in, filter, exprs, pl_names(p, in), in->schema.n, at);
 }
 
-bool pl_is_identity(const lnode *c) {
-    if (c->schema.n != c->in[0]->schema.n) return false;
-    for (uint32_t i = 0; i < c->schema.n; i++)
-        if (c->calc.exprs[i]->kind != WR_E_COL || c->calc.exprs[i]->col != i) return false;
-    return true;
-}
-
-wr_schema pl_concat(pl *p, const lnode *l, const lnode *r) {
+static wr_schema concat(pl *p, const lnode *l, const lnode *r) {
     wr_field *fields = wr_new_n(p->arena, wr_field, l->schema.n + r->schema.n);
     if (l->schema.n) memcpy(fields, l->schema.fields, sizeof *fields * l->schema.n);
     if (r->schema.n) memcpy(fields + l->schema.n, r->schema.fields, sizeof *fields * r->schema.n);
@@ -83,7 +76,7 @@ lnode *pl_join(pl *p, lnode *left, lnode *right, wr_join_kind kind, wr_expr *con
         j->schema = left->schema;
         return j;
     }
-    j->schema = pl_concat(p, left, right);
+    j->schema = concat(p, left, right);
     wr_field *fields = (wr_field *)(uintptr_t)j->schema.fields; /* just made above */
     for (uint32_t i = 0; i < j->schema.n; i++) {
         bool is_left = i < left->schema.n;
@@ -127,18 +120,6 @@ wr_str pl_label(const lnode *n) {
     while (!n->label.len && n->n_in) n = n->in[0];
     if (!n->label.len && n->kind == L_SCAN) return n->scan.table->name;
     return n->label.len ? n->label : WR_STR("subquery");
-}
-
-wr_expr *pl_call(pl *p, const char *name, wr_span at, uint32_t n, ...) {
-    wr_expr *args[8];
-    wr_assert(n <= 8);
-    va_list ap;
-    va_start(ap, n);
-    for (uint32_t i = 0; i < n; i++) args[i] = va_arg(ap, wr_expr *);
-    va_end(ap);
-    for (uint32_t i = 0; i < n; i++)
-        if (!args[i]) return NULL;
-    return wr_expr_call(&p->ec, wr_str_of(name), args, n, at);
 }
 
 wr_expr *pl_and(pl *p, wr_expr *a, wr_expr *b) {

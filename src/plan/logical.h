@@ -145,7 +145,7 @@ typedef struct bind {
 /* bind_expr.c */
 wr_expr *pl_bind_expr(bind *b, const wr_ast_expr *ast);
 wr_expr *pl_bind_condition(bind *b, const wr_ast_expr *ast); /* BOOLEAN or a diagnostic */
-wr_expr *pl_call(pl *p, const char *name, wr_span at, uint32_t n, ...);
+#define pl_call(p, ...) wr_expr_calln(&(p)->ec, __VA_ARGS__) /* (pl *, name, at, n, arguments ...) */
 bool     pl_interval_const(pl *p, const wr_expr *e, int64_t *us);
 int      pl_resolve_column(bind *b, const wr_ast_name *name, uint32_t *used_parts, wr_type *type, bool complain);
 bool     pl_is_agg_call(const wr_ast_expr *e);
@@ -186,7 +186,6 @@ lnode   *pl_join(pl *p, lnode *left, lnode *right, wr_join_kind kind, wr_expr *c
 wr_expr *pl_col(pl *p, const lnode *in, uint32_t col, wr_span at);
 wr_expr **pl_identity(pl *p, const lnode *in);
 wr_str  *pl_names(pl *p, const lnode *in);
-bool     pl_is_identity(const lnode *calc);
 const lnode *pl_trace(const lnode *n, uint32_t *col); /* down through calcs while the column is a bare reference */
 bool     pl_uses(const wr_expr *e, uint32_t from, uint32_t to); /* any column in [from, to) */
 wr_expr *pl_shift(pl *p, const wr_expr *e, uint32_t n_old, int32_t by);
@@ -194,7 +193,6 @@ wr_str   pl_label(const lnode *n);
 wr_expr *pl_and(pl *p, wr_expr *a, wr_expr *b);
 void     pl_push_conjuncts(pl *p, wr_expr *e, wr_expr ***list, uint32_t *n);
 uint32_t pl_max_col(const wr_expr *e); /* highest column + 1 */
-wr_schema pl_concat(pl *p, const lnode *l, const lnode *r);
 double   pl_row_bytes(const wr_schema *s);
 wr_expr *pl_remap_list(pl *p, const wr_expr *e, const uint32_t *map, uint32_t n);
 
@@ -227,7 +225,6 @@ void     pl_create_table(pl *p, const wr_ast_stmt *s);
 void     pl_create_view(pl *p, const wr_ast_stmt *s);
 bool     pl_object_name(pl *p, const wr_ast_name *name, wr_str *out); /* last part; refuses other catalogs */
 bool     pl_is_broken(const pl *p, wr_str name);
-void     pl_mark_broken(pl *p, wr_str name);
 const wr_table *pl_find_table(pl *p, const wr_ast_name *name, const char *what); /* diagnostic with the nearest name */
 /* show.c */
 bool     pl_show(pl *p, const wr_ast_stmt *s, wr_sbuf *out);

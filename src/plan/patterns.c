@@ -67,7 +67,7 @@ lnode *pl_project(pl *p, lnode *in, wr_expr **exprs, const wr_str *names, uint32
     return c;
 }
 
-void pl_strip_time(pl *p, lnode *n, int32_t keep) { /* all event-time columns become plain, except `keep` */
+static void strip_time(pl *p, lnode *n, int32_t keep) { /* all event-time columns become plain, except `keep` */
     wr_field *f = wr_new_n(p->arena, wr_field, n->schema.n);
     for (uint32_t i = 0; i < n->schema.n; i++) {
         f[i] = n->schema.fields[i];
@@ -271,7 +271,7 @@ static lnode *convert_agg(pl *p, lnode *a) {
     uint32_t *key = wr_new_n(p->arena, uint32_t, a->agg.n_keys + 1);
     for (uint32_t i = 0; i < a->agg.n_keys; i++) key[i] = i;
     pl_set_key(p, a, key, a->agg.n_keys);
-    pl_strip_time(p, a, -1);
+    strip_time(p, a, -1);
     return a;
 }
 
@@ -323,7 +323,7 @@ static lnode *convert_top_n(pl *p, lnode *n) {
     n->props = ip;
     n->props.updating = !windowed;
     if (!windowed) n->props.win = (lwin){.start = -1, .end = -1, .time = -1};
-    pl_strip_time(p, n, windowed ? w->time : -1);
+    strip_time(p, n, windowed ? w->time : -1);
     if (n->rank.rank == WR_RANK_ROW_NUMBER && n->rank.out_rank) {
         uint32_t *key = wr_new_n(p->arena, uint32_t, n->rank.n_keys + 1);
         for (uint32_t i = 0; i < n->rank.n_keys; i++) key[i] = n->rank.keys[i];

@@ -6,6 +6,5 @@ bool    pl_contains(const uint32_t *cols, uint32_t n, uint32_t col);
 void    pl_set_key(pl *p, lnode *n, const uint32_t *cols, uint32_t count);
 void    pl_calc_props(pl *p, lnode *calc);
 lnode  *pl_project(pl *p, lnode *in, wr_expr **exprs, const wr_str *names, uint32_t n, wr_span at); /* calc with properties */
-void    pl_strip_time(pl *p, lnode *n, int32_t keep);
 int32_t pl_rowtime(const wr_schema *s); /* first event-time column, -1 */
 lnode  *pl_convert_join(pl *p, lnode *j);

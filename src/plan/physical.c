@@ -177,12 +177,12 @@ void ph_input(phys *h, wr_pinput *in, wr_pnode *from, const uint32_t *keys, uint
     in->exchange = WR_X_FORWARD;
 }
 
-void ph_forward(phys *h, wr_pinput *in, wr_pnode *from) {
+static void forward(phys *h, wr_pinput *in, wr_pnode *from) {
     (void)h;
     *in = (wr_pinput){.node = from, .exchange = WR_X_FORWARD};
 }
 
-void ph_gather(phys *h, wr_pinput *in, wr_pnode *from) { ph_input(h, in, from, NULL, 0); }
+static void gather(phys *h, wr_pinput *in, wr_pnode *from) { ph_input(h, in, from, NULL, 0); }
 
 static pinfo info_of(const lnode *n) {
     pinfo i = {.updating = n->props.updating, .has_key = n->props.has_key, .bounded = n->props.bounded, .rate_declared = n->props.rate_declared, .rate = n->props.rate,
@@ -336,7 +336,7 @@ static wr_pnode *calc_node(phys *h, const lnode *n, wr_pnode *in, wr_expr *filte
     wr_pnode *c = ph_new(h, WR_P_CALC, n->schema, n->at);
     if (filter) c->at = filter->at;
     c->n_inputs = 1;
-    ph_forward(h, &c->inputs[0], in);
+    forward(h, &c->inputs[0], in);
     c->calc = (wr_calc_opts){.filter = filter, .n_exprs = n->schema.n, .exprs = exprs, .pass = pass};
     upsert_key(c, &n->props);
     return ph_put(h, c, pass_dist(h, n, in, at));
@@ -457,7 +457,7 @@ static wr_pnode *build_limit(phys *h, lnode *n) {
     wr_pnode *in = ph_build(h, n->in[0]), *l = ph_new(h, WR_P_LIMIT, n->schema, n->at);
     pinfo     i = info_of(n);
     l->n_inputs = 1;
-    ph_gather(h, &l->inputs[0], in);
+    gather(h, &l->inputs[0], in);
     l->single = true;
     l->limit = (wr_limit_opts){n->limit.offset, n->limit.n, ph_info(h, in)->updating};
     i.dist = DIST_SINGLE;
@@ -492,8 +492,8 @@ static wr_pnode *build_union(phys *h, lnode *n) {
     u->n_union = count;
     u->union_inputs = wr_new_n(h->p->arena, wr_pinput, count);
     for (uint32_t k = 0; k < count; k++) {
-        if (singles) ph_gather(h, &u->union_inputs[k], in[k]); /* one branch runs once: all do, so that order and watermarks stay simple */
-        else ph_forward(h, &u->union_inputs[k], in[k]);
+        if (singles) gather(h, &u->union_inputs[k], in[k]); /* one branch runs once: all do, so that order and watermarks stay simple */
+        else forward(h, &u->union_inputs[k], in[k]);
     }
     u->single = singles > 0;
     i.dist = singles ? DIST_SINGLE : DIST_ANY;
@@ -515,7 +515,7 @@ wr_pnode *ph_build(phys *h, lnode *n) {
     case L_TVF: {
         wr_pnode *in = ph_build(h, n->in[0]), *t = ph_new(h, WR_P_WINDOW_TVF, n->schema, n->at);
         t->n_inputs = 1;
-        ph_forward(h, &t->inputs[0], in);
+        forward(h, &t->inputs[0], in);
         t->window_tvf = n->tvf.window;
         upsert_key(t, &n->props);
         return ph_put(h, t, pass_dist(h, n, in, NULL));
@@ -616,9 +616,9 @@ static void build_sink(phys *h, lsink *s) {
     wr_pnode *n = ph_new(h, WR_P_SINK, in->schema, s->at);
     n->n_inputs = 1;
     n->single = !parallel;
-    if (n->single) ph_gather(h, &n->inputs[0], in);
+    if (n->single) gather(h, &n->inputs[0], in);
     else if (takes == 1 && n_key) ph_input(h, &n->inputs[0], in, key, n_key);
-    else ph_forward(h, &n->inputs[0], in);
+    else forward(h, &n->inputs[0], in);
     n->sink.table = s->table;
     n->sink.is_result = s->is_result;
     if (!s->is_result) n->sink.connector = pl_table_info(p, s->table)->connector;

@@ -1,4 +1,4 @@
-/* plan/physical.h: what physical.c, infer.c, bill.c and sinks.c share. Private to plan/. */
+/* plan/physical.h: what physical.c, infer.c, bill.c and titles.c share. Private to plan/. */
 #pragma once
 #include "plan/logical.h"
 
@@ -28,8 +28,6 @@ wr_pnode *ph_new(phys *h, wr_pnode_kind kind, wr_schema schema, wr_span at);
 wr_pnode *ph_put(phys *h, wr_pnode *n, pinfo info);       /* into the job, or the equal node that is there already */
 pinfo    *ph_info(phys *h, const wr_pnode *n);
 void      ph_input(phys *h, wr_pinput *in, wr_pnode *from, const uint32_t *keys, uint32_t n_keys); /* keyed input */
-void      ph_forward(phys *h, wr_pinput *in, wr_pnode *from);
-void      ph_gather(phys *h, wr_pinput *in, wr_pnode *from);
 wr_pnode *ph_normalize(phys *h, wr_pnode *in, const uint32_t *keys, uint32_t n_keys, bool materialize, wr_span at);
 void      ph_title(const wr_pnode *n, char out[160]);
 void      ph_infer(phys *h);

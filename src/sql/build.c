@@ -140,6 +140,20 @@ int64_t wr_mk_int(wr_parse *ctx, const wr_token *token, int64_t max) {
     return v;
 }
 
+static wr_ast_unit unit_of(const wr_token *token) {
+    switch (token->code) {
+    case TK_YEAR: return WR_UNIT_YEAR;
+    case TK_QUARTER: return WR_UNIT_QUARTER;
+    case TK_MONTH: return WR_UNIT_MONTH;
+    case TK_WEEK: return WR_UNIT_WEEK;
+    case TK_DAY: return WR_UNIT_DAY;
+    case TK_HOUR: return WR_UNIT_HOUR;
+    case TK_MINUTE: return WR_UNIT_MINUTE;
+    case TK_SECOND: return WR_UNIT_SECOND;
+    default: return WR_UNIT_NONE;
+    }
+}
+
 /* ---- expressions ---- */
 
 wr_ast_expr *wr_mk_expr(wr_parse *ctx, wr_ast_expr_kind kind, wr_span at) {
@@ -386,7 +400,7 @@ wr_ast_expr *wr_mk_field(wr_parse *ctx, wr_ast_expr *arg, const wr_token *name) 
 
 wr_ast_expr *wr_mk_symbol(wr_parse *ctx, const wr_token *token) {
     wr_ast_expr *e = wr_mk_expr(ctx, WR_AST_SYMBOL, wr_token_span(ctx, token));
-    wr_ast_unit unit = wr_mk_unit(token);
+    wr_ast_unit unit = unit_of(token);
     e->symbol = unit && !token->quoted ? wr_str_of(wr_ast_unit_name(unit)) : wr_upper(ctx->arena, wr_token_text(ctx, token));
     return e;
 }
@@ -542,20 +556,6 @@ void wr_mk_call_over(wr_parse *ctx, wr_ast_expr *call, wr_ast_window *window) {
 
 /* ---- types ---- */
 
-wr_ast_unit wr_mk_unit(const wr_token *token) {
-    switch (token->code) {
-    case TK_YEAR: return WR_UNIT_YEAR;
-    case TK_QUARTER: return WR_UNIT_QUARTER;
-    case TK_MONTH: return WR_UNIT_MONTH;
-    case TK_WEEK: return WR_UNIT_WEEK;
-    case TK_DAY: return WR_UNIT_DAY;
-    case TK_HOUR: return WR_UNIT_HOUR;
-    case TK_MINUTE: return WR_UNIT_MINUTE;
-    case TK_SECOND: return WR_UNIT_SECOND;
-    default: return WR_UNIT_NONE;
-    }
-}
-
 const char *wr_ast_unit_name(wr_ast_unit unit) {
     static const char *const NAMES[] = {"", "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"};
     return NAMES[unit];
@@ -658,8 +658,8 @@ wr_ast_type *wr_mk_type_of(wr_parse *ctx, wr_ast_type_kind kind, wr_span at, wr_
 
 wr_ast_type *wr_mk_type_interval(wr_parse *ctx, const wr_token *from, int64_t p, int64_t s, const wr_token *to, int64_t s_to) {
     wr_ast_type *t = new_type(ctx, WR_AST_TYPE_INTERVAL, wr_token_span(ctx, from));
-    t->unit_from = wr_mk_unit(from);
-    t->unit_to = to ? wr_mk_unit(to) : WR_UNIT_NONE;
+    t->unit_from = unit_of(from);
+    t->unit_to = to ? unit_of(to) : WR_UNIT_NONE;
     t->p = (int32_t)p;
     t->s = (int32_t)(to ? s_to : s);
     if (to) {

@@ -16,6 +16,4 @@ typedef struct wr_driver {
     uint32_t       before_index[WR_LOOK_BACK]; /* token index + 1; 0 = empty */
 } wr_driver;
 
-/* The code with which token i could be fed now; `as_name` prefers a name. */
-int  wr_driver_code(const wr_driver *d, uint32_t i, int previous);
 void wr_driver_syntax_error(wr_driver *d, uint32_t i); /* token i, or the end if i == tokens.n, was refused */

@@ -49,7 +49,8 @@ static int interval_code(const wr_driver *d, uint32_t i, int next) {
     return (literal || is_unit(next)) && wr_sql_accepts(d->grammar, TK_INTERVAL) ? TK_INTERVAL : TK_ID;
 }
 
-int wr_driver_code(const wr_driver *d, uint32_t i, int previous) {
+/* The code with which token i could be fed now: a word that is a keyword only in places is a name elsewhere. */
+static int driver_code(const wr_driver *d, uint32_t i, int previous) {
     const wr_token *t = &d->tokens.at[i];
     int             code = t->code, next = next_code(d, i + 1);
     if (t->mode == WR_KW_NOT) return code;
@@ -102,7 +103,7 @@ static bool run(wr_driver *d, uint32_t from) {
     if (d->entry) wr_sql_grammar_feed(d->grammar, d->entry, NULL, ctx);
     for (uint32_t i = from; i < d->tokens.n && !ctx->failed; i++) {
         const wr_token *t = &d->tokens.at[i];
-        int             code = wr_driver_code(d, i, previous);
+        int             code = driver_code(d, i, previous);
         ctx->at = wr_token_span(ctx, t);
         if (wr_sql_grammar_depth(d->grammar) > WR_SQL_STACK_MAX - 64) {
             wr_parse_fail(ctx, "54001", ctx->at, "nested too deeply");

@@ -139,7 +139,6 @@ void         wr_mk_call_filter(wr_parse *ctx, wr_ast_expr *call, wr_ast_expr *fi
 void         wr_mk_call_within(wr_parse *ctx, wr_ast_expr *call, wr_ast_orders *orders);
 void         wr_mk_call_over(wr_parse *ctx, wr_ast_expr *call, wr_ast_window *window);
 void         wr_mk_json_on(wr_parse *ctx, wr_ast_json *json, const wr_token *where, wr_ast_json_on what, wr_ast_expr *value);
-wr_ast_unit  wr_mk_unit(const wr_token *token);
 uint16_t     wr_mk_orders_depth(const wr_ast_orders *orders);
 void         wr_mk_deepen(wr_parse *ctx, uint16_t *depth, wr_span at, unsigned child); /* *depth = max(*depth, child + 1), checked */
 

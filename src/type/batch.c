@@ -53,7 +53,8 @@ void wr_vec_init(wr_vec *vec, wr_type type, uint32_t n, bool nulls, wr_mem *mem)
     }
 }
 
-void wr_vec_need_valid(wr_vec *vec, wr_mem *mem) {
+/* Makes `valid` present (all ones) if it was NULL. */
+static void need_valid(wr_vec *vec, wr_mem *mem) {
     if (!vec->valid && vec->type.id != WR_T_NULL) vec->valid = new_valid(room_for(vec->n), true, mem);
 }
 
@@ -272,7 +273,7 @@ bool wr_vec_equal(const wr_vec *a, uint32_t row_a, const wr_vec *b, uint32_t row
 
 void wr_vec_set_null(wr_vec *dst, uint32_t row, wr_mem *mem) {
     if (dst->type.id == WR_T_NULL) return;
-    wr_vec_need_valid(dst, mem);
+    need_valid(dst, mem);
     wr_valid_set(dst->valid, row, false);
     if (dst->type.id == WR_T_ROW)
         for (uint32_t k = 0; k < dst->type.n_kids; k++) wr_vec_set_null(&dst->kids[k], row, mem);

@@ -33,7 +33,6 @@ void    wr_mem_unref(wr_mem *mem);             /* any thread; NULL is legal */
 void   *wr_mem_alloc(wr_mem *mem, size_t size);         /* 64-byte aligned when size >= 64, else 16; not zeroed; owner only, before freezing */
 void   *wr_mem_calloc(wr_mem *mem, size_t size);
 void    wr_mem_keep(wr_mem *mem, wr_mem *other);        /* other lives as long as mem (takes a reference); duplicates are cheap */
-size_t  wr_mem_bytes(const wr_mem *mem);                /* own bytes, without what it keeps */
 
 /* ---- string views ---- */
 typedef struct wr_sview {
@@ -84,8 +83,6 @@ WR_INLINE bool wr_vec_is_null(const wr_vec *vec, uint32_t row) { return vec->typ
 WR_INLINE size_t wr_valid_bytes(uint32_t n) { return ((size_t)n + 63) / 64 * 8; }
 /* Allocates data (and valid, all ones, if `nulls`) for n rows. ROW children are allocated too; list children are not. */
 void wr_vec_init(wr_vec *vec, wr_type type, uint32_t n, bool nulls, wr_mem *mem);
-/* Makes `valid` present (all ones) if it was NULL. */
-void wr_vec_need_valid(wr_vec *vec, wr_mem *mem);
 /* Appends `extra` rows (valid, values unspecified) to a list's child and returns the index of the first: list rows are written as
  * {offset = wr_vec_grow(&vec->kids[k], len, mem), len}. The child must come from wr_vec_init of its parent, or be grown by this. */
 uint32_t wr_vec_grow(wr_vec *vec, uint32_t extra, wr_mem *mem);

@@ -180,8 +180,6 @@ void wr_mem_keep(wr_mem *mem, wr_mem *other) {
     mem->keep[mem->n_keep++] = wr_mem_ref(other);
 }
 
-size_t wr_mem_bytes(const wr_mem *mem) { return mem->bytes; }
-
 /* Bytes that go away with `mem`: its own, and of what it keeps the share that falls to one of the present holders. */
 static size_t held_bytes(const wr_mem *mem, int depth) {
     size_t sum = mem->bytes;
