@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include "base/diag.h"
+#include <string.h>
 
 static void prints_line_and_caret(void **state) {
     (void)state;
@@ -91,8 +92,33 @@ static void errors_print_alike(void **state) {
     wr_sbuf_free(&out);
 }
 
+/* A text that is too long is cut behind a whole character, so that reports stay UTF-8. */
+static void cut_texts_are_utf8(void **state) {
+    (void)state;
+    char long_text[2 * sizeof((wr_err *)0)->message];
+    for (size_t shift = 0; shift < 3; shift++) {
+        memset(long_text, 'x', shift);
+        size_t n = shift;
+        for (; n + 3 < sizeof long_text; n += 3) memcpy(long_text + n, "\xe6\x97\xa5", 3);
+        long_text[n] = 0;
+        wr_err err;
+        wr_fail(&err, WR_DATA, "22000", "%s", long_text);
+        assert_true(wr_utf8_valid(wr_str_of(err.message)));
+        assert_true(strlen(err.message) + 4 > sizeof err.message);
+    }
+    wr_diags diags;
+    wr_diags_init(&diags);
+    uint32_t file = wr_diags_add_source(&diags, WR_STR("job.sql"), wr_str_of(long_text));
+    wr_diags_add(&diags, WR_SEV_ERROR, "42P01", (wr_span){file, 1, 1, 3}, "text");
+    wr_sbuf out = {0};
+    wr_diags_print(&diags, &out);
+    assert_true(wr_utf8_valid(wr_sbuf_str(&out)));
+    wr_sbuf_free(&out);
+    wr_diags_free(&diags);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(prints_line_and_caret), cmocka_unit_test(keeps_a_hundred), cmocka_unit_test(spans_at_the_edge),
-                                       cmocka_unit_test(errors_print_alike)};
+                                       cmocka_unit_test(errors_print_alike), cmocka_unit_test(cut_texts_are_utf8)};
     return cmocka_run_group_tests_name("base.diag", tests, NULL, NULL);
 }
