@@ -181,14 +181,6 @@ void table_info_of(wr_job *job, const wr_pnode *p, wr_table_info *out) {
     out->key = key;
 }
 
-bool sink_flushes_always(const wr_job *job, const wr_pnode *p) {
-    if (!job->opts.state_dir) return true;
-    wr_table_info info;
-    table_info_of((wr_job *)(uintptr_t)job, p, &info);
-    const wr_connector *c = sink_connector(job, p);
-    return !c->guarantee || c->guarantee(&info) == WR_AT_LEAST_ONCE;
-}
-
 static void note_not_null(wr_job *job, node *n, const wr_table_info *info) {
     n->not_null = wr_new_n(job->arena, uint32_t, info->schema->n + 1);
     for (uint32_t c = 0; c < info->schema->n; c++) {
@@ -202,12 +194,14 @@ static wr_status make_sink(wr_job *job, node *n, wr_err *err) {
     wr_table_info info;
     table_info_of(job, n->p, &info);
     if (n->p->sink.table) note_not_null(job, n, &info);
+    const wr_connector *c = sink_connector(job, n->p);
+    n->flush_always = !job->opts.state_dir || !c->guarantee || c->guarantee(&info) == WR_AT_LEAST_ONCE;
     wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
     *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = &job->accts[n->p->index], .diags = job->opts.diags,
                             .tz = job->plan->tz, .n_workers = job->n_workers, .batch_rows = job->batch_rows, 
                             .final_rows = job->opts.final_rows, .result_arg = job->opts.result_arg,
                             .print_style = job->opts.print_style ? job->opts.print_style : "table"};
-    return sink_connector(job, n->p)->sink_new(&info, ctx, &n->sink, err);
+    return c->sink_new(&info, ctx, &n->sink, err);
 }
 
 static wr_status make_node(wr_job *job, worker *w, const wr_pnode *p, wr_err *err) {

@@ -55,6 +55,7 @@ struct node {                              /* one plan node on one worker */
     worker         *w;
     wr_op          *op;                    /* NULL for source, values, union, sink */
     wr_sink        *sink;
+    bool            flush_always;          /* sinks: flushed even when checkpoints are on (they promise no more than at least once) */
     uint32_t        n_not_null;            /* sinks: columns that must not be NULL (declared so, or of the primary key) */
     uint32_t       *not_null;
     wr_op_ctx       ctx;
@@ -242,7 +243,6 @@ wr_status job_build(wr_job *job, wr_err *err);
 void      job_unbuild(wr_job *job);
 void      table_info_of(wr_job *job, const wr_pnode *p, wr_table_info *out);
 void      group_range(const wr_job *job, const node *n, uint32_t *from, uint32_t *to);
-bool      sink_flushes_always(const wr_job *job, const wr_pnode *p);
 /* snapshot.c */
 wr_status snapshot_restore(wr_job *job, wr_err *err);
 void      snapshot_trigger(wr_job *job);

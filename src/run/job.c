@@ -146,7 +146,7 @@ static wr_status end_sinks(wr_job *job, wr_err *err) {
         for (uint32_t i = 0; i < job->n_nodes; i++) {
             node *n = &job->workers[k].nodes[i];
             if (!n->p || !n->sink) continue;
-            if (sink_flushes_always(job, n->p)) WR_TRY(n->sink->vt->flush(n->sink, err));
+            if (n->flush_always) WR_TRY(n->sink->vt->flush(n->sink, err));
             wr_sink *sink = n->sink;
             n->sink = NULL;
             WR_TRY(sink->vt->close(sink, true, err));

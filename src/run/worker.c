@@ -13,7 +13,7 @@ static wr_status flush_sinks(worker *w, bool idle, wr_err *err) {
     w->flushed_us = now;
     for (uint32_t i = 0; i < w->n_tasks; i++) {
         node *n = w->tasks[i].head;
-        if (n->sink && sink_flushes_always(w->job, n->p)) WR_TRY(n->sink->vt->flush(n->sink, err));
+        if (n->sink && n->flush_always) WR_TRY(n->sink->vt->flush(n->sink, err));
     }
     return WR_OK;
 }
