@@ -32,7 +32,7 @@ typedef struct datagen_source {
 static const wr_option_spec specs[] = {
     {"rows-per-second", "int", "10000", false, "0 = as fast as it goes"},
     {"number-of-rows", "int", NULL, false, "makes the source bounded"},
-    {"seed", "int", "1", false, "the same seed makes the same rows"},
+    {"seed", "int", "1", false, "the same seed and table name make the same rows"},
     {"fields.#.kind", "enum:random|sequence", "random", false, "random values, or start, start + 1 .. end"},
     {"fields.#.min", "string", NULL, false, "random: the least value"},
     {"fields.#.max", "string", NULL, false, "random: the greatest value"},
@@ -276,7 +276,7 @@ static wr_status datagen_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sou
     for (uint32_t c = 0; c < t->schema->n; c++) ok &= read_field(t, ctx, &t->schema->fields[c], &fields[c], &n_rows);
     if (!ok) return WR_USER;
     datagen_source *s = wr_calloc(1, sizeof *s);
-    *s = (datagen_source){.base = {&source_vt}, .world = ctx->world, .schema = t->schema, .needed = t->needed, .fields = fields, .seed = (uint64_t)seed, .n_rows = n_rows,
+    *s = (datagen_source){.base = {&source_vt}, .world = ctx->world, .schema = t->schema, .needed = t->needed, .fields = fields, .seed = wr_hash_mix((uint64_t)seed, wr_hash_bytes(t->name.ptr, t->name.len)), .n_rows = n_rows,
                           .rate = rate, .start_us = -1, .base_us = wr_wall_us(ctx->world), .batch_rows = ctx->batch_rows ? WR_MIN(ctx->batch_rows, (uint32_t)WR_BATCH_MAX) : WR_BATCH_MAX};
     *out = &s->base;
     return WR_OK;

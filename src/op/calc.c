@@ -57,6 +57,8 @@ wr_op *wr_calc_new(const wr_calc_opts *opts, wr_op_ctx *ctx) {
     c->op = (wr_op){&calc_vt, ctx};
     c->opts = *opts;
     if (opts->filter) c->filter = wr_prog_new(&opts->filter, 1, ctx->tz, ctx->world);
+    if (c->filter && opts->input) wr_prog_names(c->filter, opts->input);
     if (!opts->pass && opts->n_exprs) c->exprs = wr_prog_new(opts->exprs, opts->n_exprs, ctx->tz, ctx->world);
+    if (c->exprs && opts->input) wr_prog_names(c->exprs, opts->input);
     return &c->op;
 }

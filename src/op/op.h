@@ -88,6 +88,7 @@ void      wr_op_no_usage(const wr_op *op, wr_op_usage *out);
 
 /* ---- calc: filter and project (stateless) ---- */
 typedef struct wr_calc_opts {
+    const wr_schema *input;     /* names the columns in error details; may be NULL */
     wr_expr  *filter;           /* NULL = all rows */
     uint32_t  n_exprs;
     wr_expr **exprs;            /* output columns; over the input schema */

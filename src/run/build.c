@@ -135,7 +135,11 @@ static void add_target(wr_job *job, node *from, target t) {
 static wr_op *make_op(const wr_pnode *p, wr_op_ctx *ctx) {
     const wr_schema *a = p->n_inputs > 0 ? &p->inputs[0].node->schema : NULL, *b = p->n_inputs > 1 ? &p->inputs[1].node->schema : NULL;
     switch (p->kind) {
-    case WR_P_CALC: return wr_calc_new(&p->calc, ctx);
+    case WR_P_CALC: {
+        wr_calc_opts opts = p->calc;
+        opts.input = a;
+        return wr_calc_new(&opts, ctx);
+    }
     case WR_P_WINDOW_TVF: return wr_window_tvf_new(&p->window_tvf, a, ctx);
     case WR_P_WINDOW_AGG: return wr_window_agg_new(&p->window_agg, a, ctx);
     case WR_P_GROUP_AGG: return wr_group_agg_new(&p->group_agg, a, ctx);
@@ -290,6 +294,7 @@ static void make_source_progs(wr_job *job, worker *w) {
         if (p->source.rowtime) all[n++] = p->source.rowtime;
         if (p->source.watermark) all[n++] = p->source.watermark;
         w->source_progs[i] = wr_prog_new(all, n, job->plan->tz, job->opts.world);
+        wr_prog_names(w->source_progs[i], &p->source.decoded);
     }
 }
 

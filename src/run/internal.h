@@ -122,6 +122,7 @@ typedef struct source {
     uint32_t        on_error;              /* 0 fail, 1 skip, 2 dead-letter */
     wr_file        *dead;
     char            dead_path[512];
+    wr_sbuf         dead_text;             /* letters of the turn that is being published */
     uint64_t        dead_bytes;
     uint64_t        refused;
     bool            cut_pending;           /* a checkpoint waits for turns below cut_seq */

@@ -60,6 +60,7 @@ void sources_close(wr_job *job) {
         if (s->src) s->src->vt->close(s->src);
         if (s->dead) job->opts.world->vt->file_close(job->opts.world, s->dead);
         wr_arr_free(&s->parts);
+        wr_sbuf_free(&s->dead_text);
         wr_sbuf_free(&s->cut_positions);
         wr_sbuf_free(&s->cut_state);
     }
@@ -302,34 +303,44 @@ static void show_bytes(wr_str raw, char *out, size_t cap) {
     if (raw.len > 100) snprintf(out + n, cap - n, "...");
 }
 
-static wr_status dead_letter(wr_job *job, source *s, const turn *t, const wr_bad_record *bad, uint64_t line, wr_err *err) {
-    wr_sbuf text = {0}, name = {0};
+static void dead_letter(source *s, const turn *t, const wr_bad_record *bad, uint64_t line) {
+    wr_sbuf *text = &s->dead_text, name = {0};
     s->src->vt->partition_name(s->src, t->chunk.partition, &name);
-    wr_sbuf_addz(&text, "{\"source\":");
-    wr_sbuf_add_json(&text, s->p->source.table->name);
-    wr_sbuf_addz(&text, ",\"file\":");
-    wr_sbuf_add_json(&text, wr_sbuf_str(&name));
-    wr_sbuf_printf(&text, ",\"line\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"reason\":", line, t->chunk.offset + bad->offset);
+    wr_sbuf_addz(text, "{\"source\":");
+    wr_sbuf_add_json(text, s->p->source.table->name);
+    wr_sbuf_addz(text, ",\"file\":");
+    wr_sbuf_add_json(text, wr_sbuf_str(&name));
+    wr_sbuf_printf(text, ",\"line\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"reason\":", line, t->chunk.offset + bad->offset);
     char reason[260];
     snprintf(reason, sizeof reason, "%s: %s", wr_bad_kind_name(bad->kind), bad->message);
-    wr_sbuf_add_json(&text, wr_str_of(reason));
+    wr_sbuf_add_json(text, wr_str_of(reason));
     if (wr_utf8_valid(bad->raw)) {
-        wr_sbuf_addz(&text, ",\"raw\":");
-        wr_sbuf_add_json(&text, bad->raw);
+        wr_sbuf_addz(text, ",\"raw\":");
+        wr_sbuf_add_json(text, bad->raw);
     } else { /* bytes that are not text keep every bit */
-        wr_sbuf_addz(&text, ",\"raw_hex\":\"");
-        for (size_t i = 0; i < bad->raw.len; i++) wr_sbuf_printf(&text, "%02x", (unsigned char)bad->raw.ptr[i]);
-        wr_sbuf_addz(&text, "\"");
+        static const char digits[] = "0123456789abcdef";
+        wr_sbuf_addz(text, ",\"raw_hex\":\"");
+        wr_sbuf_reserve(text, bad->raw.len * 2);
+        for (size_t i = 0; i < bad->raw.len; i++) {
+            unsigned char c = (unsigned char)bad->raw.ptr[i];
+            char          two[2] = {digits[c >> 4], digits[c & 15]};
+            wr_sbuf_add(text, two, 2);
+        }
+        wr_sbuf_addz(text, "\"");
     }
-    wr_sbuf_addz(&text, "}\n");
-    wr_status status = job->opts.world->vt->file_write(job->opts.world, s->dead, text.at, text.len, err);
-    s->dead_bytes += text.len;
-    wr_sbuf_free(&text);
+    wr_sbuf_addz(text, "}\n");
     wr_sbuf_free(&name);
+}
+
+static wr_status write_dead_letters(wr_job *job, source *s, wr_err *err) {
+    if (!s->dead_text.len) return WR_OK;
+    wr_status status = job->opts.world->vt->file_write(job->opts.world, s->dead, s->dead_text.at, s->dead_text.len, err);
+    s->dead_bytes += s->dead_text.len;
+    wr_sbuf_clear(&s->dead_text);
     return status;
 }
 
-static wr_status refuse(wr_job *job, source *s, wr_ledger *ledger, const turn *t, const wr_bad_record *bad, uint64_t base_line, wr_err *err) {
+static wr_status refuse(source *s, wr_ledger *ledger, const turn *t, const wr_bad_record *bad, uint64_t base_line, wr_err *err) {
     s->refused++;
     uint64_t line = base_line + bad->line + 1;
     if (s->on_error == ON_ERROR_SKIP) {
@@ -338,7 +349,8 @@ static wr_status refuse(wr_job *job, source *s, wr_ledger *ledger, const turn *t
     }
     if (s->on_error == ON_ERROR_DEAD_LETTER) {
         ledger->dropped[WR_REASON_DEAD_LETTER]++;
-        return dead_letter(job, s, t, bad, line, err);
+        dead_letter(s, t, bad, line);
+        return WR_OK;
     }
     wr_sbuf name = {0};
     s->src->vt->partition_name(s->src, t->chunk.partition, &name);
@@ -432,7 +444,8 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
     ledger->dropped[WR_REASON_REDELIVERED] += d->n_redelivered;
     if (t->chunk.partition == UINT32_MAX) return WR_OK;
     uint64_t base_line = part_of(s, t->chunk.partition)->lines;
-    for (uint32_t i = 0; i < d->bad.n; i++) WR_TRY(refuse(job, s, ledger, t, &d->bad.at[i], base_line, err));
+    for (uint32_t i = 0; i < d->bad.n; i++) WR_TRY(refuse(s, ledger, t, &d->bad.at[i], base_line, err));
+    WR_TRY(write_dead_letters(job, s, err));
     part_state *part = part_of(s, t->chunk.partition);
     part->lines += d->n_lines;
     part->rows += d->n_rows;

@@ -155,7 +155,9 @@ bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
         if (absorbs(s->node->kind)) wr_sbuf_printf(out, "  %s %" PRIu64, absorbs(s->node->kind), b.in - WR_MIN(b.in, dropped_sum(l)));
         if (is_join(s->node->kind)) wr_sbuf_printf(out, "  matched %" PRIu64 " + %" PRIu64, l->matched[0], l->matched[1]);
         reasons_text(l, out);
-        if (b.exact && b.in != b.accounted) {
+        if (b.exact && b.in > b.accounted && !status->finished) {
+            wr_sbuf_printf(out, "  in flight %" PRIu64, b.in - b.accounted);
+        } else if (b.exact && b.in != b.accounted) {
             wr_sbuf_printf(out, "  DOES NOT CLOSE: %" PRIu64 " in, %" PRIu64 " accounted for", b.in, b.accounted);
             closes = false;
         }
@@ -164,7 +166,7 @@ bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
     return closes;
 }
 
-static void node_json(const wr_node_status *s, wr_sbuf *out) {
+static void node_json(const wr_node_status *s, bool finished, wr_sbuf *out) {
     const wr_ledger *l = &s->ledger;
     balance          b = balance_of(s);
     wr_sbuf_printf(out, "{\"id\":\"%s\",\"kind\":\"%s\",\"title\":", s->node->id, wr_pnode_kind_name(s->node->kind));
@@ -185,14 +187,14 @@ static void node_json(const wr_node_status *s, wr_sbuf *out) {
         sep = ",";
     }
     wr_sbuf_printf(out, "},\"closes\":%s,\"state_bytes\":%" PRIi64 ",\"keys\":%" PRIu64 ",\"rows\":%" PRIu64 "}",
-                   b.exact && b.in != b.accounted ? "false" : "true", s->usage.state_bytes, s->usage.keys, s->usage.rows);
+                   b.exact && (finished ? b.in != b.accounted : b.in < b.accounted) ? "false" : "true", s->usage.state_bytes, s->usage.keys, s->usage.rows);
 }
 
 void wr_job_ledger_json(const wr_job_status *status, wr_sbuf *out) {
     wr_sbuf_addz(out, "{\"operators\":[");
     for (uint32_t i = 0; i < status->n_nodes; i++) {
         if (i) wr_sbuf_addc(out, ',');
-        node_json(&status->nodes[i], out);
+        node_json(&status->nodes[i], status->finished, out);
     }
     wr_sbuf_printf(out, "],\"rows_in\":%" PRIu64 ",\"rows_out\":%" PRIu64 "}", status->rows_in, status->rows_out);
 }
@@ -205,7 +207,17 @@ void wr_job_why_silent(const wr_job_status *status, wr_sbuf *out) {
         if (s->waiting && !waiting) waiting = s;
         if (s->node->kind == WR_P_SOURCE && s->node->source.watermark && (!holding || s->watermark_us < holding->watermark_us)) holding = s;
     }
-    wr_sbuf_printf(out, "no row out yet (%" PRIu64 " rows in)", status->rows_in);
+    uint64_t refused = 0;
+    for (uint32_t i = 0; i < status->n_nodes; i++)
+        if (status->nodes[i].node->kind == WR_P_SOURCE)
+            refused += status->nodes[i].ledger.dropped[WR_REASON_MALFORMED] + status->nodes[i].ledger.dropped[WR_REASON_DEAD_LETTER];
+    wr_sbuf_printf(out, "no row out for a while (%" PRIu64 " rows in", status->rows_in);
+    if (refused) wr_sbuf_printf(out, ", %" PRIu64 " records refused", refused);
+    wr_sbuf_addc(out, ')');
+    if (refused && !status->rows_in) {
+        wr_sbuf_addz(out, ": every record so far was refused; is the format the right one?");
+        return;
+    }
     if (waiting && (!holding || waiting == holding)) {
         wr_sbuf_printf(out, ": waiting for new input on %.*s", WR_FMT(waiting->node->source.table->name));
         if (holding) wr_sbuf_addz(out, "; an open window closes only when later rows arrive");
