@@ -1,4 +1,7 @@
 # The binary, the libraries, the example, what is installed.
+if(WR_FUZZ)
+  return()
+endif()
 set(WR_VERSION_DEFINE "WEIR_VERSION=\"${PROJECT_VERSION}\"")
 target_compile_definitions(weir_api PRIVATE ${WR_VERSION_DEFINE})
 

@@ -1,4 +1,7 @@
 # Test programs that need more than one room.
+if(WR_FUZZ)
+  return()
+endif()
 if(EXISTS ${CMAKE_SOURCE_DIR}/src/api/session.c)
   file(GLOB golden_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/golden/*.c)
   set(fault_sources ${golden_sources})
