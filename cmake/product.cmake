@@ -1,9 +1,9 @@
 # The binary, the libraries, the example, what is installed.
+set(WR_VERSION_DEFINE "WEIR_VERSION=\"${PROJECT_VERSION}\"")
+target_compile_definitions(weir_api PRIVATE ${WR_VERSION_DEFINE})
 if(WR_FUZZ)
   return()
 endif()
-set(WR_VERSION_DEFINE "WEIR_VERSION=\"${PROJECT_VERSION}\"")
-target_compile_definitions(weir_api PRIVATE ${WR_VERSION_DEFINE})
 
 pkg_check_modules(jemalloc IMPORTED_TARGET jemalloc)
 set(WR_ALLOCATOR "")
