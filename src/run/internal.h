@@ -100,7 +100,6 @@ struct task {                              /* an operator or sink with its input
     bool     wm_pending;                   /* on_watermark said *more */
     int64_t  wm_target;
     bool     finished;                     /* watermark END handled */
-    uint64_t barrier_done;
 };
 
 /* ---- sources and turns (source_task.c) ---- */
@@ -124,7 +123,6 @@ typedef struct source {
     char            dead_path[512];
     wr_sbuf         dead_text;             /* letters of the turn that is being published */
     uint64_t        dead_bytes;
-    uint64_t        refused;
     bool            cut_pending;           /* a checkpoint waits for turns below cut_seq */
     uint64_t        cut_seq;
     wr_sbuf         cut_positions, cut_state;
@@ -211,7 +209,7 @@ struct wr_job {
     wr_mutex          *report_lock;
     _Atomic uint64_t   report_want;
     node_report       *reports;            /* [worker * n_nodes + node] */
-    int64_t            started_us, last_row_us;
+    int64_t            started_us;
     bool               finished;
 };
 

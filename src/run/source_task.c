@@ -341,7 +341,6 @@ static wr_status write_dead_letters(wr_job *job, source *s, wr_err *err) {
 }
 
 static wr_status refuse(source *s, wr_ledger *ledger, const turn *t, const wr_bad_record *bad, uint64_t base_line, wr_err *err) {
-    s->refused++;
     uint64_t line = base_line + bad->line + 1;
     if (s->on_error == ON_ERROR_SKIP) {
         ledger->dropped[WR_REASON_MALFORMED]++;
@@ -365,11 +364,9 @@ static wr_status refuse(source *s, wr_ledger *ledger, const turn *t, const wr_ba
     return WR_DATA;
 }
 
-static wr_status null_rowtime(wr_job *job, source *s, wr_ledger *ledger, wr_err *err) {
-    (void)job;
+static wr_status null_rowtime(source *s, wr_ledger *ledger, wr_err *err) {
     if (s->on_error != ON_ERROR_FAIL) {
         ledger->dropped[WR_REASON_MALFORMED]++;
-        s->refused++;
         return WR_OK;
     }
     wr_fail(err, WR_DATA, "22004", "source %.*s: the event-time column is NULL in a row", WR_FMT(s->p->source.table->name));
@@ -388,7 +385,7 @@ static bool beyond_guard(const wr_p_source *ps, part_state *part, int64_t ts) {
 }
 
 /* One pass over the rows in order: late marks, the guard, the partition's watermark. */
-static wr_status walk_rows(wr_job *job, source *s, wr_ledger *ledger, part_state *part, turn_batch *tb, wr_err *err) {
+static wr_status walk_rows(source *s, wr_ledger *ledger, part_state *part, turn_batch *tb, wr_err *err) {
     const wr_p_source *ps = &s->p->source;
     const int64_t *ts = tb->ts.data, *wmv = tb->wm.data;
     if (!ts || tb->ts.type.id == WR_T_NULL) return WR_OK;
@@ -399,7 +396,7 @@ static wr_status walk_rows(wr_job *job, source *s, wr_ledger *ledger, part_state
     for (uint32_t i = 0; i < n; i++) {
         bool refused = false;
         if (!wr_valid_get(tb->ts.valid, i)) {
-            WR_TRY(null_rowtime(job, s, ledger, err));
+            WR_TRY(null_rowtime(s, ledger, err));
             refused = true;
         } else if (ps->future_guard_us && beyond_guard(ps, part, ts[i])) {
             ledger->dropped[WR_REASON_FUTURE]++;
@@ -453,7 +450,7 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
         part->active_us = wr_wall_us(job->opts.world);
         part->idle = false;
     }
-    for (uint32_t i = 0; i < t->batches.n; i++) WR_TRY(walk_rows(job, s, ledger, part, &t->batches.at[i], err));
+    for (uint32_t i = 0; i < t->batches.n; i++) WR_TRY(walk_rows(s, ledger, part, &t->batches.at[i], err));
     if (t->chunk.last) part->done = true;
     return WR_OK;
 }

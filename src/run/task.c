@@ -98,10 +98,6 @@ static wr_status advance_watermark(task *t, wr_err *err) {
     return continue_watermark(t, err);
 }
 
-static wr_status take_batch(task *t, uint32_t port_index, wr_batch *batch, wr_err *err) {
-    return node_push(t->head, port_index, batch, err);
-}
-
 static bool all_at_barrier(const task *t, uint64_t epoch) {
     for (uint32_t i = 0; i < t->n_ports; i++)
         for (uint32_t c = 0; c < t->ports[i].n_channels; c++)
@@ -114,7 +110,6 @@ static wr_status take_barrier(task *t, channel *c, uint64_t epoch, wr_err *err) 
     if (!all_at_barrier(t, epoch)) return WR_OK;
     for (uint32_t i = 0; i < t->n_ports; i++)
         for (uint32_t k = 0; k < t->ports[i].n_channels; k++) t->ports[i].channels[k].barrier = 0;
-    t->barrier_done = epoch;
     node_barrier(t->head, epoch);
     return snapshot_task(t, epoch, err);
 }
@@ -134,7 +129,7 @@ static wr_status take(task *t, uint32_t port_index, channel *c, wr_err *err) {
     queue_pop(c->q);
     t->head->w->touched |= UINT64_C(1) << (c->from & 63); /* it may wait for room */
     switch (m.kind) {
-    case MSG_BATCH: return take_batch(t, port_index, m.batch, err);
+    case MSG_BATCH: return node_push(t->head, port_index, m.batch, err);
     case MSG_TURN_END: {
         int slot = source_slot(p->edge, m.source);
         p->next_seq[slot]++;
