@@ -196,6 +196,11 @@ static wr_status posix_remove(wr_world *w, const char *path, wr_err *err) {
     return remove(path) ? fail_errno(err, errno, "remove", path) : WR_OK;
 }
 
+static wr_status posix_link(wr_world *w, const char *from, const char *to, wr_err *err) {
+    (void)w;
+    return link(from, to) ? fail_errno(err, errno, "link to", to) : WR_OK;
+}
+
 static wr_status posix_make_dirs(wr_world *w, const char *path, wr_err *err) {
     (void)w;
     char *part = wr_strdup(path);
@@ -293,6 +298,7 @@ wr_world *wr_world_posix(void) {
         .spawn = posix_spawn_thread,
         .join = posix_join,
         .sleep_us = posix_sleep_us,
+        .link = posix_link,
     };
     static wr_world world = {.vt = &vt};
     return &world;
