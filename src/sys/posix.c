@@ -191,14 +191,45 @@ static wr_status posix_rename(wr_world *w, const char *from, const char *to, wr_
     return rename(from, to) ? fail_errno(err, errno, "rename to", to) : WR_OK;
 }
 
-static wr_status posix_remove(wr_world *w, const char *path, wr_err *err) {
-    (void)w;
-    return remove(path) ? fail_errno(err, errno, "remove", path) : WR_OK;
+static wr_status copy_bytes(int in, int out, const char *from, const char *to, wr_err *err) {
+    char buf[64 * 1024];
+    for (;;) {
+        ssize_t got = read(in, buf, sizeof buf);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return fail_errno(err, errno, "read", from);
+        if (got == 0) break;
+        for (ssize_t sum = 0; sum < got;) {
+            ssize_t n = write(out, buf + sum, (size_t)(got - sum));
+            if (n < 0 && errno == EINTR) continue;
+            if (n < 0) return fail_errno(err, errno, "write to", to);
+            sum += n;
+        }
+    }
+    return fdatasync(out) ? fail_errno(err, errno, "sync", to) : WR_OK;
 }
 
 static wr_status posix_link(wr_world *w, const char *from, const char *to, wr_err *err) {
     (void)w;
-    return link(from, to) ? fail_errno(err, errno, "link to", to) : WR_OK;
+    if (!link(from, to)) return WR_OK;
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != EXDEV && errno != EMLINK && errno != ENOSYS) return fail_errno(err, errno, "link to", to);
+    int in = open(from, O_RDONLY | O_CLOEXEC);
+    if (in < 0) return fail_errno(err, errno, "open", from);
+    int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (out < 0) {
+        wr_status status = fail_errno(err, errno, "create", to);
+        close(in);
+        return status;
+    }
+    wr_status status = copy_bytes(in, out, from, to, err);
+    close(in);
+    close(out);
+    if (status != WR_OK) unlink(to);
+    return status;
+}
+
+static wr_status posix_remove(wr_world *w, const char *path, wr_err *err) {
+    (void)w;
+    return remove(path) ? fail_errno(err, errno, "remove", path) : WR_OK;
 }
 
 static wr_status posix_make_dirs(wr_world *w, const char *path, wr_err *err) {

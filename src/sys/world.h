@@ -40,7 +40,7 @@ typedef struct wr_world_vt {
     wr_status (*spawn)(wr_world *, const char *name, void (*run)(void *), void *arg, void **thread, wr_err *);
     void      (*join)(wr_world *, void *thread);
     void      (*sleep_us)(wr_world *, int64_t us);
-    wr_status (*link)(wr_world *, const char *from, const char *to, wr_err *);        /* a second name of a file; `to` must not exist; one file system */
+    wr_status (*link)(wr_world *, const char *from, const char *to, wr_err *);        /* a second name of a file, or where there can be none a synced copy; `to` must not exist */
 } wr_world_vt;
 struct wr_world { const wr_world_vt *vt; };
 wr_world *wr_world_posix(void);

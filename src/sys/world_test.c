@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include "sys/world.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -89,6 +90,30 @@ static void missing_things_are_named(void **state) {
     assert_int_equal(w->vt->file_write(w, f, "x", 1, &err), WR_IO);
     assert_string_equal(err.code, "53100"); /* disk full */
     w->vt->file_close(w, f);
+}
+
+static void links_share_or_copy(void **state) {
+    (void)state;
+    wr_err       err;
+    wr_file_info a, b;
+    bool         exists;
+    wr_sbuf      content = {0};
+    assert_int_equal(wr_file_replace(w, in_scratch("from"), WR_STR("linked"), &err), WR_OK);
+    assert_int_equal(w->vt->link(w, in_scratch("from"), in_scratch("to"), &err), WR_OK);
+    assert_int_equal(w->vt->stat(w, in_scratch("from"), &a, &exists, &err), WR_OK);
+    assert_int_equal(w->vt->stat(w, in_scratch("to"), &b, &exists, &err), WR_OK);
+    assert_true(exists && a.inode == b.inode);
+    assert_int_equal(w->vt->link(w, in_scratch("from"), in_scratch("to"), &err), WR_IO); /* never replaces */
+    assert_int_equal(w->vt->link(w, in_scratch("none"), in_scratch("other"), &err), WR_IO);
+    if (w->vt->stat(w, "/dev/shm", &b, &exists, &err) == WR_OK && exists && b.device != a.device) { /* no hard links between file systems */
+        char other[64];
+        snprintf(other, sizeof other, "/dev/shm/weir-link-%d", (int)getpid());
+        assert_int_equal(w->vt->link(w, in_scratch("from"), other, &err), WR_OK);
+        assert_int_equal(wr_file_read_all(w, other, 100, &content, &err), WR_OK);
+        assert_true(wr_str_eq(wr_sbuf_str(&content), WR_STR("linked")));
+        assert_int_equal(w->vt->remove(w, other, &err), WR_OK);
+    }
+    wr_sbuf_free(&content);
 }
 
 static void directories(void **state) {
@@ -211,6 +236,7 @@ static void bells_wake_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(files_write_read_append), cmocka_unit_test(missing_things_are_named), cmocka_unit_test(directories),
+                                       cmocka_unit_test(links_share_or_copy),
                                        cmocka_unit_test(whole_files), cmocka_unit_test(clocks_and_machine), cmocka_unit_test(bells_wake_threads)};
     return cmocka_run_group_tests_name("sys.world", tests, make_scratch, remove_scratch);
 }
