@@ -62,6 +62,10 @@ typedef struct wr_source_vt {
     bool      (*partition_done)(wr_source *, uint32_t partition);      /* will never give another chunk */
     void      (*save)(wr_source *, wr_sbuf *out);
     wr_status (*load)(wr_source *, wr_reader *in, wr_err *);
+    /* Before the first next: hand out nothing that lies behind these positions (as saved); then next says WAIT and at_limit true, though the input
+     * may have more. NULL: this source cannot be read again up to a position. */
+    wr_status (*until)(wr_source *, wr_reader *positions, wr_err *);
+    bool      (*at_limit)(wr_source *);
     void      (*describe)(wr_source *, wr_sbuf *out);                  /* "2 files, 34.1 MiB, bounded, from the start" */
     void      (*progress)(wr_source *, uint64_t *done, uint64_t *total); /* bytes or rows; total 0 = unknown */
     bool      (*bounded)(wr_source *);

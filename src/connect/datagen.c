@@ -23,7 +23,7 @@ typedef struct datagen_source {
     const wr_schema *schema;
     const uint8_t   *needed;
     gen_field       *fields; /* in the job's arena */
-    uint64_t         seed, next_row, n_rows; /* n_rows UINT64_MAX: endless */
+    uint64_t         seed, next_row, n_rows, limit; /* n_rows UINT64_MAX: endless; limit: see until */
     int64_t          rate, start_us, base_us; /* start_us: clock when row `paced_from` was due; base_us: wall clock of row 0 */
     uint64_t         paced_from;
     uint32_t         batch_rows;
@@ -103,7 +103,7 @@ static wr_status datagen_next(wr_source *base, const uint64_t *held, wr_chunk *o
     (void)err;
     datagen_source *s = (datagen_source *)base;
     *out = (wr_chunk){.first = s->next_row == 0, .offset = s->next_row};
-    if (s->next_row >= s->n_rows) return *state = WR_NEXT_END, WR_OK;
+    if (s->next_row >= s->n_rows && s->limit == UINT64_MAX) return *state = WR_NEXT_END, WR_OK;
     uint64_t may = UINT64_MAX;
     if (s->rate > 0) {
         int64_t now = wr_mono_us(s->world);
@@ -111,7 +111,7 @@ static wr_status datagen_next(wr_source *base, const uint64_t *held, wr_chunk *o
         may = (uint64_t)((wr_u128)(uint64_t)(now - s->start_us) * (uint64_t)s->rate / 1000000) + 1 + s->paced_from;
         may = may > s->next_row ? may - s->next_row : 0;
     }
-    uint64_t n = WR_MIN(WR_MIN(may, s->n_rows - s->next_row), (uint64_t)s->batch_rows * 4);
+    uint64_t n = WR_MIN(WR_MIN(may, WR_MIN(s->n_rows, s->limit) - s->next_row), (uint64_t)s->batch_rows * 4);
     if (!n || (held && (held[0] & 1))) {
         *retry_us = s->rate > 0 ? WR_MAX(1000000 / s->rate, 1000) : 1000;
         return *state = WR_NEXT_WAIT, WR_OK;
@@ -158,6 +158,13 @@ static wr_status datagen_load(wr_source *base, wr_reader *in, wr_err *err) {
     s->start_us = -1;
     return in->bad ? wr_fail(err, WR_CORRUPT, "XX001", "the saved position of a datagen table is damaged") : WR_OK;
 }
+static wr_status datagen_until(wr_source *base, wr_reader *positions, wr_err *err) {
+    datagen_source *s = (datagen_source *)base;
+    s->limit = wr_get_u64(positions);
+    s->base_us = wr_get_i64(positions);
+    return positions->bad ? wr_fail(err, WR_CORRUPT, "XX001", "the saved position of a datagen table is damaged") : WR_OK;
+}
+static bool datagen_at_limit(wr_source *base) { return ((datagen_source *)base)->next_row >= ((datagen_source *)base)->limit; }
 static void datagen_describe(wr_source *base, wr_sbuf *out) {
     datagen_source *s = (datagen_source *)base;
     if (s->n_rows == UINT64_MAX) wr_sbuf_addz(out, "endless rows");
@@ -173,7 +180,7 @@ static void datagen_progress(wr_source *base, uint64_t *done, uint64_t *total) {
 static bool datagen_bounded(wr_source *base) { return ((datagen_source *)base)->n_rows != UINT64_MAX; }
 static void datagen_close(wr_source *base) { wr_free(base); }
 
-static const wr_source_vt source_vt = {"datagen", datagen_next, datagen_decode, one_partition, datagen_name, datagen_done, datagen_save, datagen_load, datagen_describe, datagen_progress, datagen_bounded, datagen_close};
+static const wr_source_vt source_vt = {"datagen", datagen_next, datagen_decode, one_partition, datagen_name, datagen_done, datagen_save, datagen_load, datagen_until, datagen_at_limit, datagen_describe, datagen_progress, datagen_bounded, datagen_close};
 
 /* Option fields.<column>.<what>, or NULL. */
 static const wr_option *field_option(const wr_table_info *t, wr_str column, const char *what) {
@@ -276,7 +283,7 @@ static wr_status datagen_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sou
     for (uint32_t c = 0; c < t->schema->n; c++) ok &= read_field(t, ctx, &t->schema->fields[c], &fields[c], &n_rows);
     if (!ok) return WR_USER;
     datagen_source *s = wr_calloc(1, sizeof *s);
-    *s = (datagen_source){.base = {&source_vt}, .world = ctx->world, .schema = t->schema, .needed = t->needed, .fields = fields, .seed = wr_hash_mix((uint64_t)seed, wr_hash_bytes(t->name.ptr, t->name.len)), .n_rows = n_rows,
+    *s = (datagen_source){.base = {&source_vt}, .world = ctx->world, .schema = t->schema, .needed = t->needed, .fields = fields, .seed = wr_hash_mix((uint64_t)seed, wr_hash_bytes(t->name.ptr, t->name.len)), .n_rows = n_rows, .limit = UINT64_MAX,
                           .rate = rate, .start_us = -1, .base_us = wr_wall_us(ctx->world), .batch_rows = ctx->batch_rows ? WR_MIN(ctx->batch_rows, (uint32_t)WR_BATCH_MAX) : WR_BATCH_MAX};
     *out = &s->base;
     return WR_OK;

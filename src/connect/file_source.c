@@ -35,6 +35,7 @@ typedef struct file_part {
     bool             done;     /* never again */
     bool             at_end;   /* nothing more until the next look */
     bool             gone;     /* no name leads to it any more */
+    uint64_t         limit;    /* see until: bytes behind it are not handed out; UINT64_MAX: none */
 } file_part;
 
 typedef struct file_source {
@@ -44,7 +45,7 @@ typedef struct file_source {
     wr_str            paths, table;
     const wr_format  *format;
     wr_options        options;
-    bool              tail, envelope;
+    bool              tail, envelope, limited;
     int64_t           max_record_bytes, poll_us, last_look_us;
     uint32_t          n_physical, n_cols, n_workers;
     const wr_schema  *schema;
@@ -63,6 +64,7 @@ static file_part *add_part(file_source *s, const char *path, const wr_file_info 
     file_part *p = wr_calloc(1, sizeof *p);
     p->path = wr_strdup(path);
     p->inode = info->inode, p->device = info->device, p->size = info->size_bytes, p->mtime_us = info->mtime_us;
+    p->limit = s->limited ? 0 : UINT64_MAX; /* a file that was not there at the limit */
     wr_arr_push(&s->parts, p);
     return p;
 }
@@ -304,6 +306,10 @@ static wr_status pass_over(file_source *s, file_part *p, uint32_t index, wr_chun
 static wr_status read_part(file_source *s, file_part *p, uint32_t index, wr_chunk *out, bool *made, wr_err *err) {
     bool there;
     *made = false;
+    if (p->offset >= p->limit) {
+        p->at_end = true;
+        return WR_OK;
+    }
     WR_TRY(open_part(s, p, &there, err));
     if (!there) {
         close_part(s, p);
@@ -317,8 +323,11 @@ static wr_status read_part(file_source *s, file_part *p, uint32_t index, wr_chun
         uint8_t *data;
         size_t   len;
         bool     end;
+        bool     limited = want >= p->limit - p->offset; /* the limit lies at a record's end */
+        if (limited) want = p->limit - p->offset;
         WR_TRY(read_bytes(p, want, &mem, &data, &len, &end, err));
         size_t n = cut(s, data, len);
+        if (limited && len >= want) n = want;
         bool   final = end && (!s->tail || p->gone || file_reader_compressed(p->reader));
         if (final && (int64_t)(len - n) <= s->max_record_bytes) n = len; /* a last line without line break */
         if (n || (end && !len)) {
@@ -376,7 +385,7 @@ static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *ou
         if (!s->tail || round || wr_mono_us(s->world) - s->last_look_us < s->poll_us) break;
         WR_TRY(look(s, err));
     }
-    bool all_done = !s->tail;
+    bool all_done = !s->tail && !s->limited;
     for (uint32_t i = 0; i < s->parts.n; i++) all_done &= s->parts.at[i]->done;
     *state = all_done ? WR_NEXT_END : WR_NEXT_WAIT;
     *retry_us = s->tail ? WR_MAX(s->poll_us - (wr_mono_us(s->world) - s->last_look_us), 1000) : 1000;
@@ -446,6 +455,11 @@ static void source_save(wr_source *base, wr_sbuf *out) {
     }
 }
 
+static bool is_packed(const char *path) {
+    size_t len = strlen(path);
+    return (len > 3 && !strcmp(path + len - 3, ".gz")) || (len > 4 && !strcmp(path + len - 4, ".zst"));
+}
+
 /* One saved part: found among the files there are now (by inode, else by name), or a place holder. */
 static wr_status load_part(file_source *s, file_list *now, wr_reader *in, wr_err *err) {
     wr_str       path = wr_get_bytes(in);
@@ -468,8 +482,7 @@ static wr_status load_part(file_source *s, file_list *now, wr_reader *in, wr_err
     }
     /* A file shorter than our position was cut or its inode is in use again: other content, to be read from its start. (Positions in
      * compressed files count bytes after decompression and say nothing about the size.) */
-    size_t len = strlen(p->path);
-    bool   packed = (len > 3 && !strcmp(p->path + len - 3, ".gz")) || (len > 4 && !strcmp(p->path + len - 4, ".zst"));
+    bool        packed = is_packed(p->path);
     file_entry *found = NULL;
     for (int by_name = 0; by_name < 2 && !found && !gone; by_name++)
         for (uint32_t i = 0; i < now->list.n && !found; i++) {
@@ -519,6 +532,41 @@ static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
     return status;
 }
 
+/* Up to saved positions: the files of that time, each to where it was read; their order of reading does not matter. */
+static wr_status source_until(wr_source *base, wr_reader *in, wr_err *err) {
+    file_source *s = (file_source *)base;
+    if (wr_get_u8(in) != SAVE_VERSION) return wr_fail(err, WR_CORRUPT, "XX001", "the saved positions of the table '%.*s' are of another version", WR_FMT(s->table));
+    s->limited = true;
+    for (uint32_t i = 0; i < s->parts.n; i++) s->parts.at[i]->limit = 0;
+    uint32_t n = wr_get_u32(in);
+    for (uint32_t i = 0; i < n && !in->bad; i++) {
+        wr_str       path = wr_get_bytes(in);
+        wr_file_info info = {.inode = wr_get_u64(in)};
+        info.device = wr_get_u64(in);
+        uint64_t offset = wr_get_u64(in);
+        (void)wr_get_u8(in), (void)wr_get_u8(in); /* done, gone */
+        for (uint32_t k = wr_get_u32(in); k > 0 && !in->bad; k--) (void)wr_get_i64(in), (void)wr_get_i64(in);
+        file_part *p = part_of(s, &info);
+        for (uint32_t k = 0; !p && k < s->parts.n; k++)
+            if (wr_str_eq(path, wr_str_of(s->parts.at[k]->path))) p = s->parts.at[k];
+        if (in->bad || !offset) continue;
+        if (!p || (p->size < offset && !is_packed(p->path))) {
+            wr_status status = wr_fail(err, WR_DATA, "58P01", "'%.*s' was read to byte %llu, and %s", WR_FMT(path), (unsigned long long)offset,
+                                       p ? "is shorter now" : "is not there any more");
+            wr_err_hint(err, "the table '%.*s' cannot be read again from its start", WR_FMT(s->table));
+            return status;
+        }
+        p->limit = offset;
+    }
+    return in->bad ? wr_fail(err, WR_CORRUPT, "XX001", "the saved positions of the table '%.*s' are damaged", WR_FMT(s->table)) : WR_OK;
+}
+static bool source_at_limit(wr_source *base) {
+    file_source *s = (file_source *)base;
+    for (uint32_t i = 0; i < s->parts.n; i++)
+        if (s->parts.at[i]->offset < s->parts.at[i]->limit) return false;
+    return s->limited;
+}
+
 /* ---- reports ---- */
 
 static uint32_t source_partitions(wr_source *base) { return ((file_source *)base)->parts.n; }
@@ -562,7 +610,7 @@ static void source_close(wr_source *base) {
 
 static const wr_source_vt source_vt = {
     .name = "filesystem", .next = source_next, .decode = source_decode, .partitions = source_partitions, .partition_name = source_partition_name,
-    .partition_done = source_partition_done, .save = source_save, .load = source_load, .describe = source_describe, .progress = source_progress,
+    .partition_done = source_partition_done, .save = source_save, .load = source_load, .until = source_until, .at_limit = source_at_limit, .describe = source_describe, .progress = source_progress,
     .bounded = source_bounded, .close = source_close};
 
 /* ---- making one ---- */

@@ -348,11 +348,52 @@ static void random_bytes_are_bad_records(void **state) {
     rig_close(&r);
 }
 
+/* Positions saved on the way: another source reads exactly the rows handed out until then, and says that it stands at the limit. */
+static void up_to_saved_positions(void **state) {
+    (void)state;
+    rig r;
+    rig_open(&r);
+    PUT(&r, "a.jsonl", "{\"id\":1}\n{\"id\":2}\n");
+    PUT(&r, "b.jsonl", "{\"id\":3}\n{\"id\":4}");
+    wr_table_info t = TABLE(&r, "path", in_dir(&r, "*.jsonl"), "source.mode", "tail");
+    wr_source    *s = source_of(&r, &t);
+    wr_sbuf       first = {0}, again = {0}, positions = {0};
+    assert_int_equal(drain(&r, s, &first), WR_NEXT_WAIT);
+    assert_string_equal(first.at, "a.jsonl:1\na.jsonl:2\nb.jsonl:3\n"); /* the torn last line waits */
+    s->vt->save(s, &positions);
+    assert_false(s->vt->at_limit(s));
+    s->vt->close(s);
+    APPEND(&r, "a.jsonl", "{\"id\":5}\n");
+    APPEND(&r, "b.jsonl", "44}\n{\"id\":6}\n");
+    PUT(&r, "c.jsonl", "{\"id\":7}\n");
+    for (int tail = 0; tail < 2; tail++) {
+        t = TABLE(&r, "path", in_dir(&r, "*.jsonl"), "source.mode", tail ? "tail" : "bounded");
+        s = source_of(&r, &t);
+        wr_reader in = {(const uint8_t *)positions.at, (const uint8_t *)positions.at + positions.len, false};
+        assert_int_equal(s->vt->until(s, &in, &r.err), WR_OK);
+        assert_false(s->vt->at_limit(s));
+        wr_sbuf_clear(&again);
+        assert_int_equal(drain(&r, s, &again), WR_NEXT_WAIT);
+        assert_string_equal(again.at, first.at);
+        assert_true(s->vt->at_limit(s));
+        s->vt->close(s);
+    }
+    PUT(&r, "a.jsonl", "");
+    t = TABLE(&r, "path", in_dir(&r, "*.jsonl"));
+    s = source_of(&r, &t);
+    wr_reader in = {(const uint8_t *)positions.at, (const uint8_t *)positions.at + positions.len, false};
+    assert_int_equal(s->vt->until(s, &in, &r.err), WR_DATA);
+    assert_non_null(strstr(r.err.message, "is shorter now"));
+    s->vt->close(s);
+    wr_sbuf_free(&first), wr_sbuf_free(&again), wr_sbuf_free(&positions);
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_globs_directories), cmocka_unit_test(missing_and_unreadable), cmocka_unit_test(chunks_and_positions), cmocka_unit_test(tail_follows),
         cmocka_unit_test(a_position_survives_rotation), cmocka_unit_test(over_long_lines_are_passed_over), cmocka_unit_test(metadata_and_csv),
-        cmocka_unit_test(kafka_lines_are_taken_once), cmocka_unit_test(held_partitions_wait_and_many_files_work), cmocka_unit_test(random_bytes_are_bad_records),
+        cmocka_unit_test(kafka_lines_are_taken_once), cmocka_unit_test(held_partitions_wait_and_many_files_work), cmocka_unit_test(random_bytes_are_bad_records), cmocka_unit_test(up_to_saved_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ typedef struct gen_source {
     wr_nexmark  *nexmark; /* one of the two */
     wr_ridelo   *ridelo;
     int          stream;
-    uint64_t     next, n; /* event numbers: of all streams (nexmark), of this one (ridelo) */
+    uint64_t     next, n, limit; /* event numbers: of all streams (nexmark), of this one (ridelo); limit: see until */
     int64_t      rate, start_us;
     uint64_t     paced_from;
     uint32_t     n_workers;
@@ -28,8 +28,8 @@ static wr_status gen_next(wr_source *base, const uint64_t *held, wr_chunk *out, 
     (void)err;
     gen_source *s = (gen_source *)base;
     *out = (wr_chunk){.first = s->next == 0, .offset = s->next};
-    if (s->next >= s->n) return *state = WR_NEXT_END, WR_OK;
-    uint64_t n = WR_MIN(s->n - s->next, (uint64_t)EVENTS_PER_CHUNK);
+    if (s->next >= s->n && s->limit == UINT64_MAX) return *state = WR_NEXT_END, WR_OK;
+    uint64_t n = WR_MIN(WR_MIN(s->n, s->limit) - s->next, (uint64_t)EVENTS_PER_CHUNK);
     if (s->rate > 0) {
         int64_t now = wr_mono_us(s->world);
         if (s->start_us < 0) s->start_us = now, s->paced_from = s->next;
@@ -98,6 +98,11 @@ static wr_status gen_load(wr_source *base, wr_reader *in, wr_err *err) {
     s->start_us = -1;
     return in->bad ? wr_fail(err, WR_CORRUPT, "XX001", "the saved position of a generator is damaged") : WR_OK;
 }
+static wr_status gen_until(wr_source *base, wr_reader *positions, wr_err *err) {
+    ((gen_source *)base)->limit = wr_get_u64(positions);
+    return positions->bad ? wr_fail(err, WR_CORRUPT, "XX001", "the saved position of a generator is damaged") : WR_OK;
+}
+static bool gen_at_limit(wr_source *base) { return ((gen_source *)base)->next >= ((gen_source *)base)->limit; }
 static void gen_describe(wr_source *base, wr_sbuf *out) {
     const gen_source *s = (const gen_source *)base;
     wr_sbuf_printf(out, "%llu %s, the '%s' of %s, from number %llu", (unsigned long long)s->n, s->nexmark ? "events of all streams" : "events", stream_name(s),
@@ -120,11 +125,11 @@ static void gen_close(wr_source *base) {
     wr_free(s);
 }
 
-static const wr_source_vt vt = {"generator", gen_next, gen_decode, gen_partitions, gen_name, gen_done, gen_save, gen_load, gen_describe, gen_progress, gen_bounded, gen_close};
+static const wr_source_vt vt = {"generator", gen_next, gen_decode, gen_partitions, gen_name, gen_done, gen_save, gen_load, gen_until, gen_at_limit, gen_describe, gen_progress, gen_bounded, gen_close};
 
 static wr_status gen_new(const wr_table_info *t, wr_connect_ctx *ctx, const wr_option_spec *specs, gen_source **out) {
     gen_source *s = wr_calloc(1, sizeof *s);
-    *s = (gen_source){.base = {&vt}, .world = ctx->world, .start_us = -1, .n_workers = WR_MAX(ctx->n_workers, 1u)};
+    *s = (gen_source){.base = {&vt}, .world = ctx->world, .start_us = -1, .limit = UINT64_MAX, .n_workers = WR_MAX(ctx->n_workers, 1u)};
     s->decoders = wr_calloc(s->n_workers, sizeof *s->decoders);
     s->text = wr_calloc(s->n_workers, sizeof *s->text);
     wr_status status = wr_option_int(&t->options, specs, "rows-per-second", &s->rate, ctx->diags) ? WR_OK : WR_USER;
