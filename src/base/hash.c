@@ -1,9 +1,21 @@
 /* base/hash.c: see hash.h. */
 #include "base/hash.h"
 #define XXH_INLINE_ALL
+#include "base/mem.h"
 #include <xxhash.h>
 
 uint64_t wr_hash_bytes(const void *bytes, size_t len) { return XXH3_64bits(bytes, len); }
+
+struct wr_hasher { XXH3_state_t state; };
+wr_hasher *wr_hasher_new(void) {
+    wr_hasher *h = wr_aligned_alloc(64, sizeof *h); /* XXH3_state_t asks for 64 */
+    XXH3_64bits_reset(&h->state);
+    return h;
+}
+void     wr_hasher_free(wr_hasher *h) { wr_free(h); }
+void     wr_hasher_reset(wr_hasher *h) { XXH3_64bits_reset(&h->state); }
+void     wr_hasher_add(wr_hasher *h, const void *bytes, size_t len) { XXH3_64bits_update(&h->state, bytes, len); }
+uint64_t wr_hasher_sum(const wr_hasher *h) { return XXH3_64bits_digest(&h->state); }
 
 void wr_rng_seed(wr_rng *rng, uint64_t seed) {
     for (int i = 0; i < 4; i++) rng->s[i] = wr_hash_u64(seed + (uint64_t)i * UINT64_C(0x9E3779B97F4A7C15));

@@ -7,6 +7,12 @@
 #include "base/compiler.h"
 
 uint64_t wr_hash_bytes(const void *bytes, size_t len);
+typedef struct wr_hasher wr_hasher; /* the same, of bytes that come in pieces; zero pieces: the hash of nothing */
+wr_hasher *wr_hasher_new(void);
+void     wr_hasher_free(wr_hasher *hasher);  /* NULL is legal */
+void     wr_hasher_reset(wr_hasher *hasher);
+void     wr_hasher_add(wr_hasher *hasher, const void *bytes, size_t len);
+uint64_t wr_hasher_sum(const wr_hasher *hasher);
 WR_INLINE uint64_t wr_hash_u64(uint64_t x) { /* splitmix64 finaliser */
     x += 0x9E3779B97F4A7C15ull;
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;

@@ -48,3 +48,45 @@ wr_status wr_file_replace(wr_world *w, const char *path, wr_str content, wr_err 
     wr_sbuf_free(&dir);
     return status;
 }
+
+wr_status wr_file_copy(wr_world *w, const char *from, const char *to, wr_err *err) {
+    enum { STEP = 256 * 1024 };
+    wr_file *in = NULL, *out = NULL;
+    char    *buf = wr_malloc(STEP);
+    wr_status status = w->vt->file_open(w, from, WR_OPEN_READ, &in, err);
+    if (status == WR_OK) status = w->vt->file_open(w, to, WR_OPEN_WRITE | WR_OPEN_CREATE | WR_OPEN_TRUNCATE, &out, err);
+    size_t got = STEP;
+    for (uint64_t at = 0; status == WR_OK && got == STEP; at += got) {
+        status = w->vt->file_pread(w, in, buf, STEP, at, &got, err);
+        if (status == WR_OK && got) status = w->vt->file_write(w, out, buf, got, err);
+    }
+    if (status == WR_OK) status = w->vt->file_sync(w, out, err);
+    w->vt->file_close(w, out);
+    w->vt->file_close(w, in);
+    wr_free(buf);
+    return status;
+}
+
+enum { DEPTH_MAX = 16 };
+static wr_status remove_tree(wr_world *w, const char *path, int depth, wr_err *err) {
+    wr_file_info *found = NULL;
+    size_t        n = 0;
+    if (depth > DEPTH_MAX) return wr_fail(err, WR_IO, "58030", "cannot remove '%s': too many directories in one another", path);
+    WR_TRY(w->vt->list(w, path, &found, &n, err));
+    wr_status status = WR_OK;
+    for (size_t i = 0; i < n && status == WR_OK; i++) {
+        wr_sbuf sub = {0};
+        wr_sbuf_printf(&sub, "%s/%s", path, found[i].name);
+        status = found[i].is_dir ? remove_tree(w, sub.at, depth + 1, err) : w->vt->remove(w, sub.at, err);
+        wr_sbuf_free(&sub);
+    }
+    wr_free(found);
+    return status == WR_OK ? w->vt->remove(w, path, err) : status;
+}
+
+wr_status wr_dir_remove(wr_world *w, const char *path, wr_err *err) {
+    wr_file_info info;
+    bool         exists = false;
+    WR_TRY(w->vt->stat(w, path, &info, &exists, err));
+    return exists ? remove_tree(w, path, 0, err) : WR_OK;
+}

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -115,6 +116,12 @@ static wr_status posix_file_write(wr_world *w, wr_file *f, const void *buf, size
 static wr_status posix_file_sync(wr_world *w, wr_file *f, wr_err *err) {
     (void)w;
     return fdatasync(f->fd) ? fail_errno(err, errno, "sync", f->path) : WR_OK;
+}
+
+static wr_status posix_file_lock(wr_world *w, wr_file *f, bool *taken, wr_err *err) {
+    (void)w;
+    *taken = !flock(f->fd, LOCK_EX | LOCK_NB);
+    return *taken || errno == EWOULDBLOCK ? WR_OK : fail_errno(err, errno, "lock", f->path);
 }
 
 static wr_status posix_file_truncate(wr_world *w, wr_file *f, uint64_t size, wr_err *err) {
@@ -330,6 +337,7 @@ wr_world *wr_world_posix(void) {
         .join = posix_join,
         .sleep_us = posix_sleep_us,
         .link = posix_link,
+        .file_lock = posix_file_lock,
     };
     static wr_world world = {.vt = &vt};
     return &world;

@@ -41,6 +41,8 @@ typedef struct wr_world_vt {
     void      (*join)(wr_world *, void *thread);
     void      (*sleep_us)(wr_world *, int64_t us);
     wr_status (*link)(wr_world *, const char *from, const char *to, wr_err *);        /* a second name of a file, or where there can be none a synced copy; `to` must not exist */
+    /* Takes the file for this process alone until it is closed; *taken = false: another has it. NULL in worlds without other processes. */
+    wr_status (*file_lock)(wr_world *, wr_file *, bool *taken, wr_err *);
 } wr_world_vt;
 struct wr_world { const wr_world_vt *vt; };
 wr_world *wr_world_posix(void);
@@ -64,6 +66,8 @@ void      wr_mutex_unlock(wr_mutex *m);
 wr_status wr_file_read_all(wr_world *w, const char *path, size_t max_bytes, wr_sbuf *out, wr_err *err);
 /* Writes path.tmp, syncs, renames, syncs the directory: readers see the old or the new content, never a mix. */
 wr_status wr_file_replace(wr_world *w, const char *path, wr_str content, wr_err *err);
+wr_status wr_file_copy(wr_world *w, const char *from, const char *to, wr_err *err); /* synced; `to` is replaced */
+wr_status wr_dir_remove(wr_world *w, const char *path, wr_err *err);                /* with everything in it; missing is fine */
 int       wr_cpu_count(void);
 uint64_t  wr_ram_bytes(void);
 int64_t   wr_rss_bytes(void);       /* of this process, now */

@@ -15,6 +15,7 @@ static wr_status struck(const char *what, wr_err *err) { return wr_fail(err, WR_
 WRAP(file_open, (wr_world * w, const char *path, int flags, wr_file **out, wr_err *err), (real(w), path, flags, out, err))
 WRAP(file_pread, (wr_world * w, wr_file *f, void *buf, size_t len, uint64_t offset, size_t *got, wr_err *err), (real(w), f, buf, len, offset, got, err))
 WRAP(file_write, (wr_world * w, wr_file *f, const void *buf, size_t len, wr_err *err), (real(w), f, buf, len, err))
+WRAP(file_lock, (wr_world * w, wr_file *f, bool *taken, wr_err *err), (real(w), f, taken, err))
 WRAP(file_truncate, (wr_world * w, wr_file *f, uint64_t size, wr_err *err), (real(w), f, size, err))
 WRAP(file_info, (wr_world * w, wr_file *f, wr_file_info *out, wr_err *err), (real(w), f, out, err))
 WRAP(stat, (wr_world * w, const char *path, wr_file_info *out, bool *exists, wr_err *err), (real(w), path, out, exists, err))
@@ -36,6 +37,6 @@ static wr_status f_spawn(wr_world *w, const char *name, void (*run)(void *), voi
 static void f_join(wr_world *w, void *t) { real(w)->vt->join(real(w), t); }
 static void f_sleep(wr_world *w, int64_t us) { real(w)->vt->sleep_us(real(w), us); }
 static const wr_world_vt fault_vt = {f_mono, f_wall, f_random, f_file_open, f_close, f_file_pread, f_file_write, f_file_sync, f_file_truncate, f_file_info,
-                                     f_stat, f_list, f_rename, f_remove, f_make_dirs, f_sync_dir, f_spawn, f_join, f_sleep, f_link};
+                                     f_stat, f_list, f_rename, f_remove, f_make_dirs, f_sync_dir, f_spawn, f_join, f_sleep, f_link, f_file_lock};
 
 fault_world golden_world(uint64_t fail_at) { return (fault_world){.base.vt = &fault_vt, .real = wr_world_posix(), .fail_at = fail_at}; }
