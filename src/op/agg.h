@@ -74,7 +74,8 @@ wr_status wr_aggs_update(wr_aggs *a, const wr_batch *batch, const uint32_t *rows
 WR_INLINE int64_t wr_aggs_rows(const wr_aggs *a, const void *block) { return *(const int64_t *)((const char *)block + a->rows_at); }
 void      wr_aggs_merge(wr_aggs *a, void *into, const void *from);
 void      wr_aggs_copy(wr_aggs *a, void *into, const void *from);    /* into is empty or raw memory without lists */
-void      wr_aggs_unmerge(wr_aggs *a, void *into, const void *from); /* only if a->invertible */
+/* Each of n blocks is merged into its partner (sign +1), or taken out of it (-1, only if a->invertible), aggregate by aggregate. */
+void      wr_aggs_merge_all(wr_aggs *a, void *const *into, void *const *from, uint32_t n, int sign);
 void      wr_aggs_drop(wr_aggs *a, void *block);                     /* frees lists and zeroes the block */
 /* Result of aggregate `i` of blocks[0..n-1] into rows first, first + step, ... of dst. */
 void      wr_aggs_result(wr_aggs *a, uint32_t i, void *const *blocks, uint32_t n, wr_vec *dst, uint32_t first, uint32_t step, wr_mem *mem);

@@ -117,9 +117,59 @@ static void merge_slot(wr_aggs *a, const wr_agg_slot *s, void *into, const void 
         break;
     }
 }
+static void unmerge_slot(wr_aggs *a, const wr_agg_slot *s, void *into, const void *from) {
+    void       *x = AT(char, into, s);
+    const void *y = AT(char, from, s);
+    if (s->distinct) {
+        merge_distinct(a, s, SET_AT(into, s), SET_AT(from, s), x, -1);
+        return;
+    }
+    switch (s->form) {
+    case WR_FORM_COUNT: ((wr_acc_count *)x)->n -= ((const wr_acc_count *)y)->n; break;
+    case WR_FORM_SUM64:
+        ((wr_acc_sum64 *)x)->sum -= ((const wr_acc_sum64 *)y)->sum;
+        ((wr_acc_sum64 *)x)->n -= ((const wr_acc_sum64 *)y)->n;
+        break;
+    case WR_FORM_SUM128:
+        ((wr_acc_sum128 *)x)->sum -= ((const wr_acc_sum128 *)y)->sum;
+        ((wr_acc_sum128 *)x)->n -= ((const wr_acc_sum128 *)y)->n;
+        break;
+    case WR_FORM_SET: merge_set(a, s, x, y, -1); break;
+    case WR_FORM_SEQ: merge_seq(a, s, into, from, -1); break;
+    default: wr_assert(!"an accumulator that cannot be subtracted");
+    }
+}
+static void merge_rows(const wr_aggs *a, void *into, const void *from, int sign) {
+    if (a->count_rows) *(int64_t *)(void *)((char *)into + a->rows_at) += sign * *(const int64_t *)(const void *)((const char *)from + a->rows_at);
+}
 void wr_aggs_merge(wr_aggs *a, void *into, const void *from) {
-    if (a->count_rows) *(int64_t *)(void *)((char *)into + a->rows_at) += *(const int64_t *)(const void *)((const char *)from + a->rows_at);
+    merge_rows(a, into, from, 1);
     for (uint32_t i = 0; i < a->n; i++) merge_slot(a, &a->slots[i], into, from);
+}
+
+#define MERGE_EACH(T, ...)                                                       \
+    for (uint32_t k = 0; k < n; k++) {                                           \
+        T       *x = AT(T, into[k], s);                                          \
+        const T *y = AT(T, from[k], s);                                          \
+        __VA_ARGS__;                                                             \
+    }
+void wr_aggs_merge_all(wr_aggs *a, void *const *into, void *const *from, uint32_t n, int sign) {
+    wr_dassert(sign > 0 || a->invertible);
+    for (uint32_t k = 0; k < n && a->count_rows; k++) merge_rows(a, into[k], from[k], sign);
+    for (uint32_t i = 0; i < a->n; i++) {
+        const wr_agg_slot *s = &a->slots[i];
+        if (!s->distinct && s->form == WR_FORM_COUNT) {
+            MERGE_EACH(wr_acc_count, x->n += sign * y->n)
+        } else if (!s->distinct && s->form == WR_FORM_SUM64) {
+            MERGE_EACH(wr_acc_sum64, x->sum += sign > 0 ? y->sum : -y->sum, x->n += sign * y->n)
+        } else if (!s->distinct && s->form == WR_FORM_SUM128) {
+            MERGE_EACH(wr_acc_sum128, x->sum += sign > 0 ? y->sum : -y->sum, x->n += sign * y->n)
+        } else if (sign > 0) {
+            for (uint32_t k = 0; k < n; k++) merge_slot(a, s, into[k], from[k]);
+        } else {
+            for (uint32_t k = 0; k < n; k++) unmerge_slot(a, s, into[k], from[k]);
+        }
+    }
 }
 
 void wr_aggs_copy(wr_aggs *a, void *into, const void *from) {
@@ -129,34 +179,6 @@ void wr_aggs_copy(wr_aggs *a, void *into, const void *from) {
     }
     memset(into, 0, a->bytes);
     wr_aggs_merge(a, into, from);
-}
-
-void wr_aggs_unmerge(wr_aggs *a, void *into, const void *from) {
-    wr_dassert(a->invertible);
-    if (a->count_rows) *(int64_t *)(void *)((char *)into + a->rows_at) -= *(const int64_t *)(const void *)((const char *)from + a->rows_at);
-    for (uint32_t i = 0; i < a->n; i++) {
-        const wr_agg_slot *s = &a->slots[i];
-        void       *x = AT(char, into, s);
-        const void *y = AT(char, from, s);
-        if (s->distinct) {
-            merge_distinct(a, s, SET_AT(into, s), SET_AT(from, s), x, -1);
-            continue;
-        }
-        switch (s->form) {
-        case WR_FORM_COUNT: ((wr_acc_count *)x)->n -= ((const wr_acc_count *)y)->n; break;
-        case WR_FORM_SUM64:
-            ((wr_acc_sum64 *)x)->sum -= ((const wr_acc_sum64 *)y)->sum;
-            ((wr_acc_sum64 *)x)->n -= ((const wr_acc_sum64 *)y)->n;
-            break;
-        case WR_FORM_SUM128:
-            ((wr_acc_sum128 *)x)->sum -= ((const wr_acc_sum128 *)y)->sum;
-            ((wr_acc_sum128 *)x)->n -= ((const wr_acc_sum128 *)y)->n;
-            break;
-        case WR_FORM_SET: merge_set(a, s, x, y, -1); break;
-        case WR_FORM_SEQ: merge_seq(a, s, into, from, -1); break;
-        default: wr_assert(!"an accumulator that cannot be subtracted");
-        }
-    }
 }
 
 /* ---- dropping ---- */
@@ -251,6 +273,12 @@ void wr_cell_put(const wr_agg_slot *s, wr_cell v, wr_vec *dst, uint32_t row, wr_
     }
     }
 }
+static double sumf_value(const wr_acc_sumf *x) {
+    double sum = x->sum + x->comp;
+    if (!isfinite(sum)) sum = x->sum;
+    if (WR_UNLIKELY(x->nan | x->pinf | x->ninf)) sum = x->nan || (x->pinf && x->ninf) ? NAN : x->pinf ? INFINITY : -INFINITY;
+    return sum;
+}
 static bool put_sum(const wr_agg_slot *s, const void *acc, wr_vec *dst, uint32_t row, wr_mem *mem) {
     bool avg = s->agg.kind == WR_AGG_AVG;
     if (s->form == WR_FORM_SUM64) {
@@ -262,11 +290,7 @@ static bool put_sum(const wr_agg_slot *s, const void *acc, wr_vec *dst, uint32_t
     if (s->form == WR_FORM_SUMF) {
         const wr_acc_sumf *x = acc;
         if (x->n <= 0) return false;
-        double sum = x->sum + x->comp;
-        if (!isfinite(sum)) sum = x->sum;
-        if (x->nan || (x->pinf && x->ninf)) sum = NAN;
-        else if (x->pinf || x->ninf) sum = x->pinf ? INFINITY : -INFINITY;
-        put_number(dst, row, avg ? sum / (double)x->n : sum, mem);
+        put_number(dst, row, avg ? sumf_value(x) / (double)x->n : sumf_value(x), mem);
         return true;
     }
     const wr_acc_sum128 *x = acc;
@@ -381,13 +405,65 @@ static bool put_one(wr_aggs *a, const wr_agg_slot *s, const void *acc, wr_vec *d
     }
     return false;
 }
+
+/* ---- results by column: the forms that are plain numbers. Rows without a value are looked for once a column, not once a row. ---- */
+
+typedef struct result { /* where the results of one aggregate go */
+    void *const *blocks;
+    wr_vec      *dst;
+    uint32_t     n, first, step;
+} result;
+#define RESULT_EACH(ACC, T, HAS, ...)                                             \
+    {                                                                             \
+        T *data = r->dst->data;                                                   \
+        for (uint32_t k = 0; k < r->n; k++) {                                     \
+            const ACC *x = AT(ACC, r->blocks[k], s);                              \
+            all &= (HAS);                                                         \
+            data[r->first + k * r->step] = (T)(__VA_ARGS__);                      \
+        }                                                                         \
+        *complete = all;                                                          \
+        return true;                                                              \
+    }
+#define RESULT_INTS(ACC, HAS, ...)                                                \
+    switch (to) {                                                                 \
+    case WR_S_I8: RESULT_EACH(ACC, int8_t, HAS, __VA_ARGS__)                      \
+    case WR_S_I16: RESULT_EACH(ACC, int16_t, HAS, __VA_ARGS__)                    \
+    case WR_S_I32: RESULT_EACH(ACC, int32_t, HAS, __VA_ARGS__)                    \
+    case WR_S_I64: RESULT_EACH(ACC, int64_t, HAS, __VA_ARGS__)                    \
+    default: return false;                                                        \
+    }
+static int64_t avg128(const wr_acc_sum128 *x) {
+    if (x->n <= 0) return 0;
+    return (int64_t)x->sum == x->sum ? (int64_t)x->sum / x->n : (int64_t)(x->sum / x->n);
+}
+/* False: not one of these. *complete: every row has a value; else those without hold rubbish. */
+static bool result_column(const wr_agg_slot *s, const result *r, bool *complete) {
+    bool       avg = s->agg.kind == WR_AGG_AVG, all = true;
+    wr_storage to = wr_type_storage(r->dst->type);
+    switch (s->form) {
+    case WR_FORM_COUNT: RESULT_INTS(wr_acc_count, true, x->n)
+    case WR_FORM_SUM64:
+        if (!avg) RESULT_INTS(wr_acc_sum64, x->n > 0, x->sum)
+        RESULT_INTS(wr_acc_sum64, x->n > 0, (int64_t)x->sum / WR_MAX(x->n, INT64_C(1)))
+    case WR_FORM_SUM128:
+        if (s->class != WR_CELL_I128 && avg) RESULT_INTS(wr_acc_sum128, x->n > 0, avg128(x))
+        if (s->class != WR_CELL_I128 || avg || to != WR_S_I128 || r->dst->type.scale != s->agg.arg_type.scale) return false;
+        RESULT_EACH(wr_acc_sum128, wr_i128, x->n > 0, x->sum)
+    case WR_FORM_SUMF:
+        if (to != WR_S_F64) return false;
+        if (!avg) RESULT_EACH(wr_acc_sumf, double, x->n > 0, sumf_value(x))
+        RESULT_EACH(wr_acc_sumf, double, x->n > 0, sumf_value(x) / (double)x->n)
+    case WR_FORM_CELL8:
+        if (s->class == WR_CELL_INT) RESULT_INTS(wr_acc_cell8, x->has != 0, x->v)
+        if (to != WR_S_F64) return false;
+        RESULT_EACH(wr_acc_cell8, uint64_t, x->has != 0, x->v)
+    default: return false;
+    }
+}
 void wr_aggs_result(wr_aggs *a, uint32_t i, void *const *blocks, uint32_t n, wr_vec *dst, uint32_t first, uint32_t step, wr_mem *mem) {
     const wr_agg_slot *s = &a->slots[i];
-    if (s->form == WR_FORM_COUNT) { /* the most common of all */
-        int64_t *data = dst->data;
-        for (uint32_t k = 0; k < n; k++) data[first + k * step] = AT(wr_acc_count, blocks[k], s)->n;
-        return;
-    }
+    bool               complete = false;
+    if (result_column(s, &(result){blocks, dst, n, first, step}, &complete) && complete) return;
     for (uint32_t k = 0; k < n; k++)
         if (!put_one(a, s, AT(char, blocks[k], s), dst, first + k * step, mem)) wr_vec_set_null(dst, first + k * step, mem);
 }

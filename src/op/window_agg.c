@@ -1,4 +1,4 @@
-/* op/window_agg.c: aggregation by TUMBLE, HOP and CUMULATE windows: taking rows into panes, checkpoints. Firing is in window_fire.c.
+/* op/window_agg.c: aggregation by TUMBLE, HOP and CUMULATE windows: taking rows into panes, checkpoints. Firing is in window_fire.c, output in window_emit.c.
  *
  * Idea       a row goes into exactly one pane (the stretch between two window bounds), which is a map from key to accumulator block: the cost
  *            of a row does not depend on size / slide. A window is the merge of its panes, kept as a running window: firing costs the
@@ -245,7 +245,9 @@ static void window_agg_usage(const wr_op *op, wr_op_usage *out) {
         out->oldest_us = WR_MIN(out->oldest_us, p->start);
     }
     if (a->run) out->state_bytes += wr_kmap_bytes(a->run), out->keys += wr_kmap_count(a->run);
+    if (a->back) out->state_bytes += wr_kmap_bytes(a->back);
     if (a->front) out->state_bytes += wr_kmap_bytes(a->front);
+    out->state_bytes += a->parts_bytes;
     if (a->run_base != WR_TIME_MIN) out->oldest_us = WR_MIN(out->oldest_us, a->run_base);
     if (a->win.tz && out->oldest_us != WR_TIME_MAX) out->oldest_us = wr_tz_to_utc(a->win.tz, out->oldest_us);
 }
@@ -255,7 +257,9 @@ static void window_agg_close(wr_op *op) {
     for (uint32_t i = 0; i < a->late.n; i++) wr_window_pane_free(a, a->late.at[i]);
     wr_arr_free(&a->panes);
     wr_arr_free(&a->late);
+    wr_window_run_clear(a);
     wr_kmap_free(a->run);
+    wr_kmap_free(a->back);
     wr_kmap_free(a->front);
     wr_aggs_free(a->aggs);
     wr_arena_free(a->arena);
@@ -300,6 +304,7 @@ wr_op *wr_window_agg_new(const wr_window_agg_opts *opts, const wr_schema *input,
     a->codec = wr_rowcodec_new(a->arena, a->key_types, opts->n_keys);
     a->run_base = a->fired_end = a->wm_us = WR_TIME_MIN;
     if (!a->direct) a->run = map_new(a, "pane", a->aggs->bytes, 0, run_value_free);
+    if (a->two_stacks) a->back = map_new(a, "pane", a->aggs->bytes, 0, run_value_free);
     if (a->two_stacks) a->front = wr_kmap_new(&(wr_kmap_opts){.name = "front", .key_types = a->key_types, .n_key_types = opts->n_keys,
                                                               .value_bytes = sizeof(wr_pane_link), .acct = ctx->acct, .codec = a->codec});
     return &a->op;

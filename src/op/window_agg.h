@@ -1,4 +1,4 @@
-/* op/window_agg.h: what window_agg.c (rows in) and window_fire.c (windows out) share. Private to op/. See window_agg.c. */
+/* op/window_agg.h: what window_agg.c (rows in), window_fire.c (windows that close) and window_emit.c (rows out) share. Private to op/. See window_agg.c. */
 #pragma once
 #include "op/agg.h"
 #include "op/op_util.h"
@@ -29,17 +29,19 @@ typedef struct wr_window_agg {
     WR_ARR(wr_pane *)  late;        /* by (from_end, start) */
     wr_pane           *last;        /* the pane of the row before */
     uint32_t           last_count;  /* keys of the pane that was freed last */
-    wr_kmap           *run;         /* HOP by subtraction, CUMULATE: the running window; two stacks: the back stack */
+    wr_kmap           *run;         /* HOP, CUMULATE: the running window; its key set changes by wr_window_key_changed and wr_window_run_clear */
+    wr_kmap           *back;        /* two stacks: the back stack */
     wr_kmap           *front;       /* two stacks: key -> wr_pane_link */
     int64_t            run_base;    /* CUMULATE: start of the running window, WR_TIME_MIN if empty */
     int64_t            fired_end;   /* of the last window that fired */
     int64_t            wm_us;
     /* a window that is being emitted */
-    bool               emitting, in_back;
+    bool               emitting;
     int64_t            emit_start, emit_end;
     wr_kmap           *emit_map;
-    uint32_t           emit_slot;
-    int64_t            told_bytes;  /* of pane structs */
+    uint32_t           emit_slot;   /* up to it all slots have come out */
+    WR_ARR(wr_batch *) parts;       /* of run; see window_emit.c */
+    int64_t            parts_bytes;
     /* scratch of one batch */
     uint32_t  batch_no, n_touched;
     wr_pane  *touched[WR_BATCH_MAX], *pane_of[WR_BATCH_MAX];
@@ -47,7 +49,7 @@ typedef struct wr_window_agg {
     uint16_t  row_of[WR_BATCH_MAX], sorted[WR_BATCH_MAX];
     uint64_t  hash[WR_BATCH_MAX];
     uint32_t  slots[WR_BATCH_MAX], rows[WR_BATCH_MAX];
-    void     *blocks[WR_BATCH_MAX];
+    void     *blocks[WR_BATCH_MAX], *from_blocks[WR_BATCH_MAX];
 } wr_window_agg;
 
 wr_pane  *wr_window_pane_get(wr_window_agg *a, int64_t start, int64_t end, int64_t from_end);
@@ -55,9 +57,13 @@ void      wr_window_pane_free(wr_window_agg *a, wr_pane *p);
 wr_status wr_window_fire(wr_window_agg *a, int64_t wm_us, wr_out *out, bool *more, wr_err *err);
 WR_INLINE wr_pane_link *wr_pane_link_at(const wr_window_agg *a, void *value) { return (wr_pane_link *)(void *)((char *)value + 2 * a->aggs->bytes); }
 WR_INLINE void *wr_pane_suffix_at(const wr_window_agg *a, void *value) { return (char *)value + a->aggs->bytes; }
-/* Output rows for n blocks of the map's slots; shared with session windows. */
-wr_status wr_window_emit(wr_op_ctx *ctx, const wr_window_agg_opts *opts, wr_aggs *aggs, const wr_win *win, const wr_type *key_types, wr_type start_type,
-                         wr_type end_type, const wr_kmap *map, const uint32_t *slots, void *const *blocks, const int64_t *starts, const int64_t *ends,
-                         uint32_t n, wr_out *out, wr_err *err);
+/* op/window_emit.c */
+void      wr_window_emit_begin(wr_window_agg *a, int64_t start, int64_t end, wr_kmap *map);
+wr_status wr_window_emit_some(wr_window_agg *a, wr_out *out, wr_err *err); /* one batch; a->emitting becomes false when there is no more */
+void      wr_window_key_changed(wr_window_agg *a, uint32_t slot);          /* a key has come to, or goes from, this slot of run */
+void      wr_window_run_clear(wr_window_agg *a);
+/* Output rows for n blocks of the map's slots, each with a window of its own: sessions. */
+wr_status wr_window_emit(const wr_window_agg_opts *opts, wr_aggs *aggs, const wr_win *win, const wr_type *key_types, const wr_kmap *map, const uint32_t *slots,
+                         void *const *blocks, const int64_t *starts, const int64_t *ends, uint32_t n, wr_out *out, wr_err *err);
 /* op/window_session.c */
 wr_op *wr_session_agg_new(const wr_window_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx);

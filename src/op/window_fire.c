@@ -1,141 +1,61 @@
 /* op/window_fire.c: closing windows in order of their end and emitting them. See window_agg.c for the idea.
  *
- * HOP by subtraction    run[key] = sum of the panes of the window; a pane that leaves is subtracted; a key whose row count falls to 0 goes.
- * HOP by two stacks     (for what cannot be subtracted: MIN, MAX, floating sums) the back stack `run` merges panes as they come. When the oldest pane
+ * HOP                   run[key] = the merge of the panes of the window. A pane touches only its own keys, when it comes and when it leaves.
+ * HOP by subtraction    a pane that leaves is subtracted; a key whose row count falls to 0 goes.
+ * HOP by two stacks     (for what cannot be subtracted: MIN, MAX, floating sums) the back stack `back` merges panes as they come. When the oldest pane
  *                       must leave and the front is empty, all panes turn over, newest first: each (pane, key) gets the merge of itself
  *                       and all newer panes (suffix) and a link to the next pane with the key; front[key] points at the oldest. Leaving
- *                       is then following a link. Costs two merges per (pane, key), whatever size / slide.
+ *                       is then following a link: run[key] becomes the merge of its next suffix and its back. Costs five merges per
+ *                       (pane, key), whatever size / slide.
  * CUMULATE              run is the window since its base; panes are merged into it and freed.
  * Resuming              one window is emitted batch by batch; when the output is full the place (map, slot) is kept for the next call. */
 #include "op/window_agg.h"
-
-/* ---- output ---- */
-
-wr_status wr_window_emit(wr_op_ctx *ctx, const wr_window_agg_opts *opts, wr_aggs *aggs, const wr_win *win, const wr_type *key_types, wr_type start_type,
-                         wr_type end_type, const wr_kmap *map, const uint32_t *slots, void *const *blocks, const int64_t *starts, const int64_t *ends,
-                         uint32_t n, wr_out *out, wr_err *err) {
-    uint32_t  n_extra = opts->out_start + opts->out_end + opts->out_time, col = 0;
-    wr_batch *b = wr_batch_new(opts->n_keys + opts->n_aggs + n_extra, 128 + (size_t)n * 8 * (opts->n_keys + opts->n_aggs + n_extra));
-    (void)ctx;
-    b->n_rows = n;
-    for (; col < opts->n_keys; col++) wr_vec_init(&b->cols[col], key_types[col], n, key_types[col].nullable, b->mem);
-    if (opts->n_keys)
-        for (uint32_t i = 0; i < n; i++) wr_kmap_key_get(map, slots[i], b->cols, i, b->mem);
-    for (uint32_t a = 0; a < opts->n_aggs; a++, col++) {
-        wr_vec_init(&b->cols[col], opts->aggs[a].type, n, false, b->mem);
-        wr_aggs_result(aggs, a, blocks, n, &b->cols[col], 0, 1, b->mem);
-    }
-    if (opts->out_start) {
-        wr_vec_init(&b->cols[col], start_type, n, false, b->mem);
-        for (uint32_t i = 0; i < n; i++) ((int64_t *)b->cols[col].data)[i] = starts[i];
-        col++;
-    }
-    if (opts->out_end) {
-        wr_vec_init(&b->cols[col], end_type, n, false, b->mem);
-        for (uint32_t i = 0; i < n; i++) ((int64_t *)b->cols[col].data)[i] = ends[i];
-        col++;
-    }
-    if (opts->out_time) {
-        wr_vec_init(&b->cols[col], wr_win_time_type(win), n, false, b->mem);
-        int64_t instant = 0;
-        for (uint32_t i = 0; i < n; i++) {
-            if (!i || ends[i] != ends[i - 1]) instant = wr_win_instant(win, ends[i]) - 1000;
-            ((int64_t *)b->cols[col].data)[i] = instant;
-        }
-    }
-    return wr_emit(out, b, err);
-}
-
-static void emit_begin(wr_window_agg *a, int64_t start, int64_t end, wr_kmap *map) {
-    a->emitting = true;
-    a->in_back = false;
-    a->emit_start = start;
-    a->emit_end = end;
-    a->emit_map = map;
-    a->emit_slot = WR_SLOT_NONE;
-}
-
-/* Two stacks: the window's block of a key is the merge of its suffix in front and its block in back, in a block of its own. */
-static void *combined(wr_window_agg *a, uint32_t slot, char *room) {
-    wr_pane_link *link = wr_kmap_value(a->front, slot);
-    uint32_t      back = wr_kmap_find_like(a->run, a->front, slot, false, NULL);
-    wr_aggs_copy(a->aggs, room, wr_pane_suffix_at(a, wr_kmap_value(link->pane->map, link->slot)));
-    if (back != WR_SLOT_NONE) wr_aggs_merge(a->aggs, room, wr_kmap_value(a->run, back));
-    return room;
-}
-
-/* The next up to `max` slots of the map that is being emitted, into a->slots. In front, the suffix blocks lie all over the panes: they
- * are touched here, so that they come while others are looked at. */
-static uint32_t next_slots(wr_window_agg *a, wr_kmap *map, bool front, uint32_t max) {
-    uint32_t n = 0;
-    bool     skip = a->two_stacks && a->in_back && wr_kmap_count(a->front);
-    while (n < max) {
-        a->emit_slot = wr_kmap_next(map, a->emit_slot);
-        if (a->emit_slot == WR_SLOT_NONE) break;
-        if (skip && wr_kmap_find_like(a->front, map, a->emit_slot, false, NULL) != WR_SLOT_NONE) continue;
-        if (front) {
-            const wr_pane_link *link = wr_kmap_value(a->front, a->emit_slot);
-            const char         *suffix = wr_pane_suffix_at(a, wr_kmap_value(link->pane->map, link->slot));
-            for (uint32_t at = 0; at < a->aggs->bytes; at += 64) __builtin_prefetch(suffix + at);
-        }
-        a->slots[n++] = a->emit_slot;
-    }
-    return n;
-}
-
-/* Goes on with the window that is being emitted; false in a->emitting when done. */
-static wr_status emit_some(wr_window_agg *a, wr_out *out, wr_err *err) {
-    uint32_t max = a->op.ctx->batch_rows, n = 0, n_slots;
-    bool     front = a->two_stacks && !a->in_back;
-    wr_kmap *map = front ? a->front : a->emit_map;
-    char    *room = front ? wr_malloc((size_t)max * a->aggs->bytes + 16) : NULL;
-    int64_t  starts[WR_BATCH_MAX], ends[WR_BATCH_MAX];
-    n_slots = next_slots(a, map, front, max);
-    for (uint32_t i = 0; i < n_slots; i++) {
-        void *block = front ? combined(a, a->slots[i], room + (size_t)n * a->aggs->bytes) : wr_kmap_value(map, a->slots[i]);
-        if (a->opts.retract_input && wr_aggs_rows(a->aggs, block) <= 0) {
-            if (front) wr_aggs_drop(a->aggs, block);
-            continue;
-        }
-        a->slots[n] = a->slots[i];
-        a->blocks[n] = block;
-        starts[n] = a->emit_start;
-        ends[n++] = a->emit_end;
-    }
-    if (a->emit_slot == WR_SLOT_NONE) {
-        if (front) a->in_back = true;
-        else a->emitting = false;
-    }
-    wr_status s = WR_OK;
-    if (n) s = wr_window_emit(a->op.ctx, &a->opts, a->aggs, &a->win, a->key_types, a->start_type, a->end_type, map, a->slots, a->blocks, starts, ends, n, out, err);
-    if (front) {
-        for (uint32_t i = 0; i < n; i++) wr_aggs_drop(a->aggs, a->blocks[i]);
-        wr_free(room);
-    }
-    return s;
-}
 
 /* ---- the running window ---- */
 
 static void charge(wr_window_agg *a, wr_kmap *map) {
     if (a->aggs->has_heap) wr_kmap_charge(map, wr_aggs_heap_change(a->aggs));
 }
+/* The next slots of a map, at most a batch of them. */
+static uint32_t next_slots(const wr_kmap *map, uint32_t *at, uint32_t *slots) {
+    uint32_t n = 0;
+    while (n < WR_BATCH_MAX && (*at = wr_kmap_next(map, *at)) != WR_SLOT_NONE) slots[n++] = *at;
+    return n;
+}
 static void merge_map(wr_window_agg *a, wr_kmap *into, wr_kmap *from) {
-    for (uint32_t s = wr_kmap_next(from, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(from, s)) {
-        bool     fresh;
-        uint32_t to = wr_kmap_find_like(into, from, s, true, &fresh);
-        if (fresh) wr_aggs_copy(a->aggs, wr_kmap_value(into, to), wr_kmap_value(from, s));
-        else wr_aggs_merge(a->aggs, wr_kmap_value(into, to), wr_kmap_value(from, s));
+    uint32_t at = WR_SLOT_NONE, n;
+    while ((n = next_slots(from, &at, a->slots))) {
+        for (uint32_t i = 0; i < n; i++) {
+            bool fresh;
+            a->rows[i] = wr_kmap_find_like(into, from, a->slots[i], true, &fresh);
+            if (fresh && into == a->run) wr_window_key_changed(a, a->rows[i]);
+        }
+        wr_kmap_values(into, a->rows, n, a->blocks);
+        wr_kmap_values(from, a->slots, n, a->from_blocks);
+        wr_aggs_merge_all(a->aggs, a->blocks, a->from_blocks, n, 1);
+        if (at == WR_SLOT_NONE) break;
     }
     charge(a, into);
 }
+static void leave_run(wr_window_agg *a, uint32_t slot) {
+    wr_window_key_changed(a, slot);
+    wr_kmap_remove(a->run, slot);
+}
 static void subtract_pane(wr_window_agg *a, wr_pane *p) {
-    for (uint32_t s = wr_kmap_next(p->map, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(p->map, s)) {
-        uint32_t to = wr_kmap_find_like(a->run, p->map, s, false, NULL);
-        if (to == WR_SLOT_NONE) continue;
-        void *block = wr_kmap_value(a->run, to);
-        wr_aggs_unmerge(a->aggs, block, wr_kmap_value(p->map, s));
-        if (wr_aggs_rows(a->aggs, block) <= 0) wr_kmap_remove(a->run, to);
+    uint32_t at = WR_SLOT_NONE, n;
+    while ((n = next_slots(p->map, &at, a->slots))) {
+        uint32_t m = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            a->rows[m] = wr_kmap_find_like(a->run, p->map, a->slots[i], false, NULL);
+            a->slots[m] = a->slots[i];
+            m += a->rows[m] != WR_SLOT_NONE;
+        }
+        wr_kmap_values(a->run, a->rows, m, a->blocks);
+        wr_kmap_values(p->map, a->slots, m, a->from_blocks);
+        wr_aggs_merge_all(a->aggs, a->blocks, a->from_blocks, m, -1);
+        for (uint32_t i = 0; i < m; i++)
+            if (wr_aggs_rows(a->aggs, a->blocks[i]) <= 0) leave_run(a, a->rows[i]);
+        if (at == WR_SLOT_NONE) break;
     }
     charge(a, a->run);
 }
@@ -158,16 +78,27 @@ static void turn_over(wr_window_agg *a) {
         p->place = WR_PANE_FRONT;
         charge(a, p->map);
     }
-    wr_kmap_clear(a->run);
+    wr_kmap_clear(a->back);
     (void)wr_aggs_heap_change(a->aggs); /* the back stack's lists went with its charge */
 }
 static void leave_front(wr_window_agg *a, wr_pane *p) {
     for (uint32_t s = wr_kmap_next(p->map, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(p->map, s)) {
-        uint32_t      f = wr_kmap_find_like(a->front, p->map, s, false, NULL);
+        uint32_t      f = wr_kmap_find_like(a->front, p->map, s, false, NULL), b = wr_kmap_find_like(a->back, p->map, s, false, NULL);
+        uint32_t      r = wr_kmap_find_like(a->run, p->map, s, false, NULL);
         wr_pane_link *next = wr_pane_link_at(a, wr_kmap_value(p->map, s));
-        if (next->pane) *(wr_pane_link *)wr_kmap_value(a->front, f) = *next;
-        else wr_kmap_remove(a->front, f);
+        void         *now = wr_kmap_value(a->run, r);
+        if (a->aggs->has_heap) wr_aggs_drop(a->aggs, now);
+        if (next->pane) {
+            *(wr_pane_link *)wr_kmap_value(a->front, f) = *next;
+            wr_aggs_copy(a->aggs, now, wr_pane_suffix_at(a, wr_kmap_value(next->pane->map, next->slot)));
+            if (b != WR_SLOT_NONE) wr_aggs_merge(a->aggs, now, wr_kmap_value(a->back, b));
+            continue;
+        }
+        wr_kmap_remove(a->front, f);
+        if (b != WR_SLOT_NONE) wr_aggs_copy(a->aggs, now, wr_kmap_value(a->back, b));
+        else leave_run(a, r);
     }
+    charge(a, a->run);
 }
 /* Takes the oldest pane out of the window and frees it. */
 static void evict_oldest(wr_window_agg *a) {
@@ -236,8 +167,9 @@ static void join_late(wr_window_agg *a, int64_t end) {
                 charge(a, p->map);
             } else {
                 merge_map(a, p->map, late->map);
-                if (p->place == WR_PANE_BACK) merge_map(a, a->run, late->map);
+                if (p->place == WR_PANE_BACK && a->two_stacks) merge_map(a, a->back, late->map);
             }
+            if (p->place != WR_PANE_FRESH) merge_map(a, a->run, late->map);
         }
         wr_window_pane_free(a, late);
         (void)wr_aggs_heap_change(a->aggs);
@@ -277,15 +209,16 @@ static void begin_hop(wr_window_agg *a, int64_t end) {
         wr_pane *p = a->panes.at[i];
         if (p->place != WR_PANE_FRESH) continue;
         merge_map(a, a->run, p->map);
+        if (a->two_stacks) merge_map(a, a->back, p->map);
         p->place = WR_PANE_BACK;
     }
-    emit_begin(a, end - a->win.w.size_us, end, a->run);
+    wr_window_emit_begin(a, end - a->win.w.size_us, end, a->run);
 }
 static void begin_cumulate(wr_window_agg *a, int64_t end) {
     int64_t  base = wr_win_start(&a->win, end);
     uint32_t n = 0;
     if (a->run_base != base) {
-        wr_kmap_clear(a->run);
+        wr_window_run_clear(a);
         (void)wr_aggs_heap_change(a->aggs);
         a->run_base = base;
     }
@@ -297,7 +230,7 @@ static void begin_cumulate(wr_window_agg *a, int64_t end) {
     }
     if (n) memmove(a->panes.at, a->panes.at + n, (a->panes.n - n) * sizeof(wr_pane *));
     a->panes.n -= n;
-    emit_begin(a, base, end, a->run);
+    wr_window_emit_begin(a, base, end, a->run);
 }
 static void end_window(wr_window_agg *a) {
     if (a->direct) {
@@ -309,7 +242,7 @@ static void end_window(wr_window_agg *a) {
     }
     a->fired_end = a->emit_end;
     if (a->win.w.kind == WR_WINDOW_CUMULATE && a->emit_end == a->emit_start + a->win.w.size_us) {
-        wr_kmap_clear(a->run);
+        wr_window_run_clear(a);
         (void)wr_aggs_heap_change(a->aggs);
         a->run_base = WR_TIME_MIN;
     }
@@ -323,7 +256,7 @@ wr_status wr_window_fire(wr_window_agg *a, int64_t wm_us, wr_out *out, bool *mor
             if (a->direct) end = a->panes.n ? a->panes.at[0]->end : WR_TIME_MAX;
             else end = a->win.w.kind == WR_WINDOW_CUMULATE ? next_cumulate(a) : next_hop(a);
             if (end == WR_TIME_MAX || !wr_win_closed(wm_us, wr_win_instant(&a->win, end))) return WR_OK;
-            if (a->direct) emit_begin(a, a->panes.at[0]->start, end, a->panes.at[0]->map);
+            if (a->direct) wr_window_emit_begin(a, a->panes.at[0]->start, end, a->panes.at[0]->map);
             else if (a->win.w.kind == WR_WINDOW_CUMULATE) begin_cumulate(a, end);
             else begin_hop(a, end);
         }
@@ -332,7 +265,7 @@ wr_status wr_window_fire(wr_window_agg *a, int64_t wm_us, wr_out *out, bool *mor
                 *more = true;
                 return WR_OK;
             }
-            WR_TRY(emit_some(a, out, err));
+            WR_TRY(wr_window_emit_some(a, out, err));
         }
         end_window(a);
     }

@@ -226,7 +226,7 @@ static wr_status emit_due(session_agg *a, wr_out *out, wr_err *err) {
         ends[n++] = s->end;
     }
     wr_status s = WR_OK;
-    if (n) s = wr_window_emit(a->op.ctx, &a->opts, a->aggs, &a->win, a->key_types, wr_win_bound_type(), wr_win_bound_type(), a->map, a->slots, a->blocks, starts, ends, n, out, err);
+    if (n) s = wr_window_emit(&a->opts, a->aggs, &a->win, a->key_types, a->map, a->slots, a->blocks, starts, ends, n, out, err);
     for (uint32_t i = from; i < a->due_at; i++) block_free(a, a->due.at[i].block);
     for (uint32_t i = from; i < a->due_at; i++) { /* a slot may stand here twice, and goes once its last session has */
         bool again = false;
