@@ -259,7 +259,11 @@ bool wr_identity_layout(const wr_identities *x, const wr_pnode *n, wr_sbuf *out)
     case WR_P_TIME_SORT: case WR_P_LIMIT:
         layout_rows(x, n, out);
         return true;
-    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_WINDOW_TVF: case WR_P_UNION: case WR_P_SINK: return false;
+    case WR_P_SINK: /* not a state: what is written */
+        wr_sbuf_printf(out, "%.*s\n", WR_FMT(input(x, n, 0)->rows));
+        layout_rows(x, n, out);
+        return false;
+    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_WINDOW_TVF: case WR_P_UNION: return false;
     }
     return false;
 }

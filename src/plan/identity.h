@@ -9,5 +9,6 @@ void           wr_identities_free(wr_identities *x);
 wr_str wr_identity_meaning(const wr_identities *x, const wr_pnode *n);
 /* The same with every filter of what comes in left out: equal here and unequal above = only a WHERE was changed. */
 wr_str wr_identity_unfiltered(const wr_identities *x, const wr_pnode *n);
-/* What is kept, one component a line: an aggregate with its types, or a stored column with its type. false: the node keeps nothing. */
+/* What is kept, one component a line: an aggregate with its types, or a stored column with its type. false: the node
+ * keeps nothing; of a sink the text is what it writes. */
 bool   wr_identity_layout(const wr_identities *x, const wr_pnode *n, wr_sbuf *out);
