@@ -202,7 +202,7 @@ static const wr_source_vt push_vt = {
 };
 
 static wr_status no_program(const wr_table_info *info, const char *connector, const char *call, wr_err *err) {
-    wr_fail(err, WR_USER, "WR104", "table %.*s: connector '%s' needs a program that embeds libweir", WR_FMT(info->name), connector);
+    wr_fail(err, WR_USER, "WR108", "table %.*s: connector '%s' needs a program that embeds libweir", WR_FMT(info->name), connector);
     wr_err_hint(err, "%s in weir.h; on the command line use 'filesystem' or 'print'", call);
     err->at = info->at;
     return WR_USER;

@@ -77,7 +77,7 @@ static wr_status set_variable(wr_session *s, wr_str name, wr_str value) {
 static wr_status set_setting(wr_session *s, wr_str key, wr_str value, wr_err *err) {
     if (wr_catalog_set(s->catalog, key, value)) return WR_OK;
     wr_str near = wr_setting_nearest(key);
-    wr_fail(err, WR_USER, "WR102", "there is no setting '%.*s'", WR_FMT(key));
+    wr_fail(err, WR_USER, "WR106", "there is no setting '%.*s'", WR_FMT(key));
     if (near.len) wr_err_hint(err, "did you mean '%.*s'?", WR_FMT(near));
     else wr_err_hint(err, "'weir help settings' lists them");
     return WR_USER;
@@ -87,7 +87,7 @@ wr_status wr_session_set(wr_session *s, const char *assignment, wr_err *err) {
     const char *eq = strchr(assignment, '=');
     wr_str      key = wr_str_trim((wr_str){assignment, eq ? (size_t)(eq - assignment) : 0});
     if (!eq || !key.len) {
-        wr_fail(err, WR_USER, "WR103", "'%s' is not of the form NAME=VALUE", assignment);
+        wr_fail(err, WR_USER, "WR107", "'%s' is not of the form NAME=VALUE", assignment);
         wr_err_hint(err, "NAME=VALUE gives ${NAME} in the script its value; a.setting=value is a setting");
         return WR_USER;
     }
@@ -96,7 +96,7 @@ wr_status wr_session_set(wr_session *s, const char *assignment, wr_err *err) {
     for (size_t i = 0; i < key.len; i++) {
         char c = key.ptr[i];
         if (c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')) continue;
-        return wr_fail(err, WR_USER, "WR103", "'%.*s' cannot name a variable: letters, digits and _ only", WR_FMT(key));
+        return wr_fail(err, WR_USER, "WR107", "'%.*s' cannot name a variable: letters, digits and _ only", WR_FMT(key));
     }
     return set_variable(s, key, value);
 }

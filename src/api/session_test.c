@@ -62,9 +62,9 @@ static void missing_variables_are_named_with_their_place(void **state) {
     wr_err      err = {0};
     assert_int_equal(wr_session_set(s, "OUTPUT=1", &err), WR_OK);
     assert_int_equal(exec(s, "SELECT 1;\nSELECT '${OUTPUTS}', ${X}"), WR_USER);
-    assert_true(reported(s, "test.sql:2:9: error [WR101] ${OUTPUTS} has no value"));
+    assert_true(reported(s, "test.sql:2:9: error [WR105] ${OUTPUTS} has no value"));
     assert_true(reported(s, "did you mean ${OUTPUT}?"));
-    assert_true(reported(s, "test.sql:2:22: error [WR101] ${X} has no value"));
+    assert_true(reported(s, "test.sql:2:22: error [WR105] ${X} has no value"));
     wr_session_free(s);
 }
 

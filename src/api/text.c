@@ -57,7 +57,7 @@ static void add_value(wr_sbuf *out, wr_str value, lex_state state) {
 }
 
 static void missing(wr_session *s, wr_str name, wr_span at) {
-    wr_diags_add(&s->diags, WR_SEV_ERROR, "WR101", at, "${%.*s} has no value", WR_FMT(name));
+    wr_diags_add(&s->diags, WR_SEV_ERROR, "WR105", at, "${%.*s} has no value", WR_FMT(name));
     WR_ARR(wr_str) names = {0};
     for (uint32_t i = 0; i < s->variables.n; i++) wr_arr_push(&names, s->variables.at[i].name);
     int near = wr_nearest(name, names.at, names.n);

@@ -33,7 +33,7 @@ static void check_sink(const wr_pnode *n, wr_diags *d) {
     if (n->sink.is_result) return;
     static const char *const SAYS[] = {"at least once: rows may come twice after a crash", "idempotent: after a crash rows are written again under the same key", "exactly once"};
     int g = n->sink.connector && n->sink.connector->guarantee ? n->sink.connector->guarantee(n->sink.table) : 0;
-    wr_diags_add(d, g ? WR_SEV_NOTE : WR_SEV_WARNING, "WR120", n->at, "sink '%.*s' (%.*s), with checkpoints: %s", WR_FMT(n->sink.table->name), WR_FMT(n->sink.table->connector), SAYS[g]);
+    wr_diags_add(d, g ? WR_SEV_NOTE : WR_SEV_WARNING, "WR112", n->at, "sink '%.*s' (%.*s), with checkpoints: %s", WR_FMT(n->sink.table->name), WR_FMT(n->sink.table->connector), SAYS[g]);
 }
 
 void wr_plan_check(const wr_job_plan *job, wr_diags *d) {
@@ -42,6 +42,6 @@ void wr_plan_check(const wr_job_plan *job, wr_diags *d) {
         if (n->kind == WR_P_CALC) check_calc(n, d);
         check_state(n, d);
         if (n->kind == WR_P_SINK) check_sink(n, d);
-        if (n->kind == WR_P_LIMIT) note(d, WR_SEV_NOTE, n->at, "WR121", "LIMIT without ORDER BY keeps the first rows that arrive: which ones depends on timing between partitions", NULL);
+        if (n->kind == WR_P_LIMIT) note(d, WR_SEV_NOTE, n->at, "WR113", "LIMIT without ORDER BY keeps the first rows that arrive: which ones depends on timing between partitions", NULL);
     }
 }
