@@ -6,7 +6,7 @@
 #include "api/internal.h"
 #include <stdio.h>
 
-enum { MEMORY_DEFAULT_BYTES = 256 << 20, KEY_GROUPS_MAX = 32768, WORKERS_MAX = 64 };
+enum { KEY_GROUPS_MAX = 32768, WORKERS_MAX = 64 };
 
 wr_session *wr_session_new(const wr_session_opts *opts) {
     wr_session *s = wr_calloc(1, sizeof *s);
@@ -42,7 +42,7 @@ void              wr_session_stop(wr_session *s) { atomic_store(&s->stop, true);
 bool              wr_session_stopped(const wr_session *s) { return atomic_load(&((wr_session *)(uintptr_t)s)->stop); }
 
 /* ---- options ---- */
-int64_t wr_session_memory_default(void) { return WR_MIN((int64_t)(wr_ram_bytes() / 4), (int64_t)MEMORY_DEFAULT_BYTES); }
+int64_t wr_session_memory_default(void) { return WR_MIN((int64_t)(wr_ram_bytes() / 4), (int64_t)WR_MEMORY_DEFAULT_BYTES); }
 
 int64_t wr_session_memory(const wr_session *s) { return s->opts.memory_bytes > 0 ? s->opts.memory_bytes : wr_session_memory_default(); }
 
@@ -190,7 +190,7 @@ static const char *state_dir_of(wr_session *s, uint32_t step) {
 static wr_run_opts run_opts(wr_session *s, uint32_t step) {
     const wr_session_opts *o = &s->opts;
     uint32_t groups = o->n_key_groups ? o->n_key_groups : number_setting(s, "pipeline.max-parallelism", KEY_GROUPS_MAX);
-    return (wr_run_opts){.world = s->world, .acct = &s->acct, .diags = &s->diags, .n_workers = wr_session_workers(s), .n_key_groups = groups,
+    return (wr_run_opts){.world = s->world, .acct = &s->acct, .memory_of_process = o->memory_of_process, .diags = &s->diags, .n_workers = wr_session_workers(s), .n_key_groups = groups,
                          .batch_rows = o->batch_rows, .state_dir = state_dir_of(s, step), .checkpoint_interval_us = o->checkpoint_interval_us,
                          .fresh = o->fresh, .accept_older = o->accept_older, .force_bounded = o->force_bounded, .force_tail = o->force_tail,
                          .final_rows = o->final_rows, .print_style = o->print_style ? o->print_style : "table", .simulate = o->simulate,

@@ -12,6 +12,7 @@
 #include "run/run.h"
 
 typedef struct wr_session wr_session;
+enum { WR_MEMORY_DEFAULT_BYTES = 256 << 20 }; /* or a quarter of the machine's memory, if that is less */
 
 /* Rows of a bare SELECT or of a 'callback' table: `table` is "result" for the former. schema is that of the rows. */
 typedef wr_status (*wr_session_rows)(void *arg, wr_str table, const wr_schema *schema, const wr_tz *tz, wr_batch *batch /* (borrows) */, wr_err *err);
@@ -22,6 +23,7 @@ typedef struct wr_session_opts {
     uint32_t    n_key_groups;           /* 0: setting 'pipeline.max-parallelism', else the default */
     uint32_t    batch_rows;             /* 0: the default */
     int64_t     memory_bytes;           /* 0: wr_session_memory_default() */
+    bool        memory_of_process;      /* the budget is for the whole process, which runs nothing else */
     const char *state_dir;              /* NULL: no checkpoints; scripts with several jobs get state_dir/job-1, job-2 ... */
     int64_t     checkpoint_interval_us; /* 0: the default */
     bool        fresh, accept_older;

@@ -62,6 +62,35 @@ bool wr_account_over(const wr_account *acct) {
     return false;
 }
 
+/* ---- the allocator: jemalloc answers if the executable is linked with it; libweir may live in a host with another one ---- */
+extern int mallctl(const char *name, void *old, size_t *old_len, void *fresh, size_t fresh_len) __attribute__((weak));
+enum { PAGE = 4096 };
+#define ARENAS_TEXT "4096" /* MALLCTL_ARENAS_ALL */
+
+static bool ask_size(const char *name, int64_t *out) {
+    size_t value = 0, len = sizeof value;
+    if (mallctl(name, &value, &len, NULL, 0)) return false;
+    *out = (int64_t)value;
+    return true;
+}
+
+bool wr_heap_stats(wr_heap *out) {
+    *out = (wr_heap){0};
+    if (!mallctl) return false;
+    uint64_t epoch = 1;
+    size_t   len = sizeof epoch;
+    if (mallctl("epoch", &epoch, &len, &epoch, sizeof epoch)) return false;
+    int64_t pages = 0;
+    if (!ask_size("stats.allocated", &out->allocated) || !ask_size("stats.resident", &out->resident)) return false;
+    if (ask_size("stats.arenas." ARENAS_TEXT ".pdirty", &pages)) out->dirty = pages * PAGE;
+    return true;
+}
+
+void wr_heap_purge(void) {
+    if (mallctl) (void)!mallctl("arena." ARENAS_TEXT ".purge", NULL, NULL, NULL, 0);
+}
+
+/* ---- arenas ---- */
 typedef struct chunk {
     struct chunk *next;
     size_t        size, used;

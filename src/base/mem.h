@@ -31,6 +31,12 @@ WR_INLINE int64_t wr_account_bytes(const wr_account *acct) {
     return atomic_load_explicit(&((wr_account *)(uintptr_t)acct)->bytes, memory_order_relaxed);
 }
 
+/* What the allocator of this process says, where it is one that tells (jemalloc); false: it is not. allocated: asked for and not given back;
+ * resident: pages that it holds for that; dirty: the part of them that nothing uses now and a purge gives back. */
+typedef struct wr_heap { int64_t allocated, resident, dirty; } wr_heap;
+bool wr_heap_stats(wr_heap *out);
+void wr_heap_purge(void); /* unused pages go back to the system; cheap enough for once a second */
+
 /* A bump allocator; everything in it dies together. Chunks double from 4 KiB to 1 MiB. 16-byte alignment. */
 typedef struct wr_arena wr_arena;
 wr_arena *wr_arena_new(wr_account *acct);      /* acct may be NULL */

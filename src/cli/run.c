@@ -10,6 +10,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+/* Read by the allocator (jemalloc) when the process starts: freed pages go back within a second, and no thread keeps much for itself, so that the
+ * resident size follows what is in use. */
+extern const char *malloc_conf;
+const char *malloc_conf = "background_thread:true,dirty_decay_ms:500,muzzy_decay_ms:0,percpu_arena:percpu,abort_conf:false";
+
 static _Atomic(wr_session *) running;
 static volatile sig_atomic_t pipe_closed, signals_seen;
 
@@ -166,6 +171,7 @@ int cmd_run(int argc, char **argv) {
         args.opts.final_rows = flags.final_rows;
         args.opts.print_style = !flags.jsonl ? "table" : flags.changelog ? "changelog-jsonl" : "jsonl";
         args.opts.arg = &w;
+        args.opts.memory_of_process = true;
         args.opts.on_start = watch_start, args.opts.on_tick = watch_tick, args.opts.on_end = watch_end;
         wr_session *session = job_session(&args, "run", &code);
         w.session = session;

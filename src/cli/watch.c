@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 enum { LOOK_TTY_US = 200000, LOOK_US = 400000, RATE_US = 1000000, LINE_US = 5000000, LINE_TAIL_US = 60000000, SILENCE_US = 5000000, SILENCE_AGAIN_US = 60000000 };
+static const int64_t FORECAST_SHOWN_US = INT64_C(30) * 86400000000;
 
 static void put(watch *w, wr_sbuf *text) {
     if (w->drawn) fputs("\r\033[K", stderr);
@@ -46,6 +47,7 @@ static void start_text(watch *w, const wr_job_plan *plan, const wr_job_status *s
     job_name(w, plan, out);
     wr_sbuf_printf(out, ": %u worker%s, memory budget ", wr_session_workers(w->session), wr_session_workers(w->session) == 1 ? "" : "s");
     wr_text_size(wr_session_memory(w->session), out);
+    wr_sbuf_addz(out, o->memory_bytes > 0 ? " (--memory)" : wr_session_memory(w->session) == WR_MEMORY_DEFAULT_BYTES ? " (default)" : " (default: a quarter of the machine's)");
     if (!o->state_dir) wr_sbuf_addz(out, ", no state directory");
     else if (s->finished_before)
         wr_sbuf_printf(out, ", ended already: %s holds its last checkpoint (%" PRIu64 "), nothing is read; --fresh starts over", o->state_dir, s->restored_epoch);
@@ -92,6 +94,7 @@ void watch_start(void *arg, const wr_job_plan *plan, wr_job *job) {
     w->started_us = w->last_rows_us = w->last_out_us = now;
     w->rate = 0;
     w->silence[0] = '\0';
+    w->budget_warned = 0;
     w->next_us = now + LOOK_TTY_US;
     w->next_line_us = now + LINE_US;
     wr_job_status s;
@@ -120,6 +123,51 @@ static double share_done(const wr_job_status *s) {
     return total ? WR_MIN((double)done / (double)total, 1.0) : -1;
 }
 
+/* ---- the memory budget ---- */
+static void forecast_text(const wr_budget_status *b, wr_sbuf *out) {
+    wr_sbuf_addz(out, "budget reached in ");
+    wr_text_duration(WR_MAX(b->reach_us / 60000000 * 60000000, (int64_t)60000000), out);
+    wr_sbuf_printf(out, " at this rate: %s grows ", b->grows->title);
+    wr_text_size((int64_t)b->bytes_per_hour, out);
+    wr_sbuf_addz(out, "/h");
+}
+
+static void budget_json(const wr_budget_status *b, wr_sbuf *out) {
+    wr_sbuf_printf(out, ",\"budget\":{\"limit_bytes\":%" PRIi64 ",\"process_bytes\":%" PRIi64 ",\"rss_bytes\":%" PRIi64 ",\"level\":\"%s\",\"throttled_us\":%" PRIi64,
+                   b->limit_bytes, b->reserve_bytes, b->rss_bytes, wr_budget_level_name(b->level), b->throttled_us);
+    if (b->grows) {
+        wr_sbuf_printf(out, ",\"grows\":{\"operator\":\"%s\",\"title\":", b->grows->id);
+        wr_sbuf_add_json(out, wr_str_of(b->grows->title));
+        wr_sbuf_printf(out, ",\"bytes_per_hour\":%.0f},\"reached_in_us\":", b->bytes_per_hour);
+        if (b->reach_us >= 0) wr_sbuf_printf(out, "%" PRIi64, b->reach_us);
+        else wr_sbuf_addz(out, "null");
+    }
+    wr_sbuf_addc(out, '}');
+}
+
+/* Once below 7 days, once below 1 day, once below 1 hour; not if the input ends before. */
+static void warn_ahead(watch *w, const wr_job_status *s) {
+    static const int64_t steps[] = {INT64_C(7) * 86400000000, INT64_C(86400000000), INT64_C(3600000000)};
+    double share = share_done(s);
+    if (!s->budget.grows || s->budget.reach_us < 0) return;
+    if (share > 0 && (double)s->running_us * (1 - share) / share < (double)s->budget.reach_us) return;
+    uint32_t now = 0;
+    while (now < WR_COUNT_OF(steps) && s->budget.reach_us < steps[now]) now++;
+    if (now <= w->budget_warned) return;
+    w->budget_warned = now;
+    wr_sbuf out = {0};
+    if (w->json) {
+        wr_sbuf_addz(&out, "{\"event\":\"forecast\"");
+        budget_json(&s->budget, &out);
+        wr_sbuf_addz(&out, "}\n");
+    } else {
+        wr_sbuf_addz(&out, "  memory: ");
+        forecast_text(&s->budget, &out);
+        wr_sbuf_addc(&out, '\n');
+    }
+    put(w, &out);
+}
+
 static void progress_text(watch *w, const wr_job_status *s, wr_sbuf *out) {
     double share = share_done(s);
     wr_sbuf_addz(out, "  ");
@@ -133,6 +181,8 @@ static void progress_text(watch *w, const wr_job_status *s, wr_sbuf *out) {
     wr_text_size(s->memory_bytes, out);
     wr_sbuf_addz(out, " of ");
     wr_text_size(s->memory_limit_bytes, out);
+    if (s->budget.level) wr_sbuf_printf(out, " (%s)", wr_budget_level_name(s->budget.level));
+    if (s->budget.grows && s->budget.reach_us >= 0 && s->budget.reach_us < FORECAST_SHOWN_US) wr_sbuf_addz(out, ", "), forecast_text(&s->budget, out);
     if (s->checkpoints) wr_sbuf_printf(out, ", %" PRIu64 " checkpoint%s", s->checkpoints, s->checkpoints == 1 ? "" : "s");
 }
 
@@ -140,8 +190,10 @@ static void progress_json(watch *w, const wr_job_status *s, wr_sbuf *out) {
     double share = share_done(s);
     wr_sbuf_printf(out, "{\"event\":\"progress\",\"rows_in\":%" PRIu64 ",\"rows_out\":%" PRIu64 ",\"rows_per_s\":%.0f", s->rows_in, s->rows_out, w->rate);
     if (share >= 0) wr_sbuf_printf(out, ",\"done\":%.4f", share);
-    wr_sbuf_printf(out, ",\"memory_bytes\":%" PRIi64 ",\"memory_limit_bytes\":%" PRIi64 ",\"checkpoints\":%" PRIu64 ",\"running_us\":%" PRIi64 "}\n",
+    wr_sbuf_printf(out, ",\"memory_bytes\":%" PRIi64 ",\"memory_limit_bytes\":%" PRIi64 ",\"checkpoints\":%" PRIu64 ",\"running_us\":%" PRIi64,
                    s->memory_bytes, s->memory_limit_bytes, s->checkpoints, s->running_us);
+    budget_json(&s->budget, out);
+    wr_sbuf_addz(out, "}\n");
 }
 
 static void say_silence(watch *w, const wr_job_status *s, int64_t now) {
@@ -202,6 +254,7 @@ void watch_tick(void *arg, wr_job *job) {
         w->silence[0] = '\0';
     }
     if (!s.finished && now - w->last_out_us >= SILENCE_US) say_silence(w, &s, now);
+    warn_ahead(w, &s);
     say_progress(w, &s, now);
     wr_arena_free(s.arena);
 }
@@ -231,6 +284,7 @@ static void end_text(watch *w, const wr_job_plan *plan, const wr_job_status *s, 
     wr_sbuf_addz(out, " (process ");
     wr_text_size(wr_peak_rss_bytes(), out);
     wr_sbuf_addc(out, ')');
+    if (s->budget.throttled_us) wr_sbuf_addz(out, ", sources held back for "), wr_text_duration(s->budget.throttled_us, out);
     if (s->checkpoints) {
         wr_sbuf_printf(out, ", %" PRIu64 " checkpoint%s, the last ", s->checkpoints, s->checkpoints == 1 ? "" : "s");
         wr_text_size(s->last_checkpoint_bytes, out);
@@ -265,6 +319,7 @@ static void end_json(watch *w, const wr_job_status *s, wr_status status, wr_sbuf
                    ",\"closes\":%s,\"ledger\":", s->checkpoints, s->checkpoint_epoch, s->last_checkpoint_us, s->last_checkpoint_bytes,
                    closes ? "true" : "false");
     wr_job_ledger_json(s, out);
+    budget_json(&s->budget, out);
     wr_sbuf_addz(out, "}\n");
 }
 

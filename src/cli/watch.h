@@ -12,6 +12,7 @@ typedef struct watch {
     uint64_t    first_rows_in;              /* of the restored ledger */
     uint64_t    last_rows_in, last_rows_out;
     int64_t     last_rows_us, last_out_us;
+    uint32_t    budget_warned;              /* how near the limit was when it was said last: 1 week, 2 day, 3 hour */
     double      rate;
     char        silence[512];               /* said last */
     int64_t     silence_said_us;

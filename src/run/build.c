@@ -220,7 +220,7 @@ static wr_status make_node(wr_job *job, worker *w, const wr_pnode *p, wr_err *er
         n->in_wm[i] = WR_TIME_MIN;
         n->in_idle[i] = !derived_on(job, in[i].node, w->index);
     }
-    n->ctx = (wr_op_ctx){.world = job->opts.world, .acct = &job->accts[p->index], .ledger = &n->ledger, .tz = job->plan->tz, .worker = w->index,
+    n->ctx = (wr_op_ctx){.world = job->opts.world, .acct = &job->op_accts[w->index * job->n_nodes + p->index], .ledger = &n->ledger, .tz = job->plan->tz, .worker = w->index,
                          .n_workers = job->n_workers, .n_key_groups = job->n_groups, .batch_rows = job->batch_rows};
     if (p->kind == WR_P_SINK) return make_sink(job, n, err);
     n->op = make_op(p, &n->ctx);
@@ -322,7 +322,12 @@ wr_status job_build(wr_job *job, wr_err *err) {
     job->staged = wr_new_n(job->arena, wr_sbuf, job->n_nodes + 1);
     job->reports = wr_new_n(job->arena, node_report, job->n_nodes * job->n_workers + 1);
     place_nodes(job);
-    for (uint32_t i = 0; i < job->n_nodes; i++) wr_account_init(&job->accts[i], job->opts.acct, job->plan->nodes.at[i]->id, 0);
+    job->op_accts = wr_new_n(job->arena, wr_account, job->n_nodes * job->n_workers + 1);
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        const char *id = job->plan->nodes.at[i]->id;
+        wr_account_init(&job->accts[i], job->opts.acct, id, 0);
+        for (uint32_t k = 0; k < job->n_workers; k++) wr_account_init(&job->op_accts[k * job->n_nodes + i], &job->accts[i], id, 0);
+    }
     job->workers = wr_new_n(job->arena, worker, job->n_workers);
     for (uint32_t k = 0; k < job->n_workers; k++) {
         worker *w = &job->workers[k];
@@ -347,6 +352,7 @@ static void free_turns(worker *w) {
         for (uint32_t k = 0; k < t->batches.n; k++) wr_batch_unref(t->batches.at[k].batch);
         for (uint32_t k = 0; k < t->decoded.batches.n; k++) wr_batch_unref(t->decoded.batches.at[k]);
         wr_mem_unref(t->chunk.mem);
+        wr_account_add(&w->job->turn_acct, -t->charged);
         wr_arr_free(&t->batches);
         wr_arr_free(&t->decoded.batches);
         wr_arr_free(&t->decoded.bad);

@@ -6,6 +6,7 @@
  *            (single producer, single consumer), turns (mutex), accounts and flags (atomics), published reports (mutex).              */
 #pragma once
 #include "checkpoint/checkpoint.h"
+#include "run/budget.h"
 #include "run/run.h"
 #include <stdatomic.h>
 
@@ -69,6 +70,8 @@ struct node {                              /* one plan node on one worker */
     int64_t         out_wm;
     bool            out_idle;
     uint64_t        steps, blocked_steps;
+    bool            spills;                /* a limit of its memory has an effect */
+    int64_t         limit_bytes;           /* told to the operator last (budget.c) */
     uint64_t        barrier_seen;          /* chained: the epoch that was passed on last (a union has several producers) */
     uint64_t        ended_seq;             /* chained: 1 + the last turn of ended_source whose end went through (a union sees it once per path) */
     uint32_t        ended_source;
@@ -140,6 +143,7 @@ typedef struct turn {
     bool     final;                        /* source ends with it */
     wr_decoded decoded;
     WR_ARR(turn_batch) batches;
+    int64_t  charged;                      /* to turn_acct */
 } turn;
 enum { TURNS_PENDING_MAX = 2 };
 
@@ -161,6 +165,9 @@ struct worker {
     uint64_t    committed;                 /* last epoch whose sinks on this worker committed */
     int64_t     wait_us;                   /* how long to sleep when nothing moves */
     uint64_t    touched;                   /* bitmap of workers (mod 64) that got messages in this step */
+    int64_t     budget_us;                 /* when this worker last looked at the budget */
+    _Atomic uint32_t budget_version;       /* of the limits that its operators have */
+    _Atomic bool idle;                     /* its last step moved nothing */
     bool        done;
 };
 
@@ -175,8 +182,10 @@ struct wr_job {
     source            *sources;
     edge              *edges;
     wr_account        *accts;              /* by plan index */
-    wr_account         queue_acct, buffer_acct;
-    size_t             queue_limit;
+    wr_account        *op_accts;           /* by worker * n_nodes + node; children of accts */
+    wr_account         queue_acct, buffer_acct, turn_acct;
+    _Atomic size_t     queue_limit;
+    budget             budget;
     wr_mutex          *turn_lock;
     uint64_t           turns_assigned;
     uint32_t           source_rotate;
@@ -237,6 +246,13 @@ void      worker_run(void *arg);
 void      worker_report(worker *w);
 void      job_fail(wr_job *job, const wr_err *err);
 void      job_wake_all(wr_job *job);
+/* budget.c */
+wr_status budget_start(wr_job *job, wr_err *err);             /* the graph is built, sources are open, state is restored */
+wr_status budget_step(worker *w, int64_t now_us, wr_err *err);/* between two calls of the worker's operators */
+bool      budget_may_read(worker *w);                         /* another turn */
+wr_status budget_watch(wr_job *job, wr_err *err);             /* WR_LIMIT: used up, and nothing helps */
+int64_t   budget_least(const wr_job *job);
+void      budget_status(wr_job *job, wr_budget_status *out);
 /* build.c */
 wr_status job_build(wr_job *job, wr_err *err);
 void      job_unbuild(wr_job *job);

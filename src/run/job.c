@@ -8,16 +8,7 @@
 #include "base/hash.h"
 #include <stdio.h>
 
-enum { CHECKPOINT_EVERY_US = 10000000, TICK_US = 50000, QUEUE_BYTES_MIN = 1 << 18, QUEUE_BYTES_MAX = 8 << 20 };
-
-static size_t queue_limit(const wr_job *job) {
-    if (job->opts.queue_bytes) return job->opts.queue_bytes;
-    uint32_t n = 1;
-    for (uint32_t e = 0; e < job->n_edges; e++)
-        for (uint32_t i = 0; i < job->n_workers * job->n_workers; i++) n += job->edges[e].queues[i] != NULL;
-    int64_t budget = job->opts.acct->limit ? job->opts.acct->limit / 8 : 256 << 20;
-    return (size_t)WR_MIN(WR_MAX(budget / n, (int64_t)QUEUE_BYTES_MIN), (int64_t)QUEUE_BYTES_MAX);
-}
+enum { CHECKPOINT_EVERY_US = 10000000, TICK_US = 50000 };
 
 wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **out, wr_err *err) {
     wr_job *job = wr_calloc(1, sizeof *job);
@@ -35,10 +26,11 @@ wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **
     job->bell = wr_bell_new();
     wr_account_init(&job->queue_acct, opts->acct, "queues", 0);
     wr_account_init(&job->buffer_acct, opts->acct, "input buffers", 0);
+    wr_account_init(&job->turn_acct, &job->buffer_acct, "turns", 0);
     wr_status status = job_build(job, err);
-    job->queue_limit = queue_limit(job);
     if (status == WR_OK) status = sources_open(job, err);
     if (status == WR_OK) status = snapshot_restore(job, err);
+    if (status == WR_OK) status = budget_start(job, err);
     if (status != WR_OK) {
         wr_job_free(job);
         return status;
@@ -84,6 +76,7 @@ static wr_status coordinate(wr_job *job, bool *leave, wr_err *err) {
         return WR_OK;
     }
     WR_TRY(snapshot_poll(job, err));
+    WR_TRY(budget_watch(job, err));
     if (all_done(job) && !job->epoch_open) { /* an open epoch is completed first: its sinks may have prepared */
         job->finished = *leave = true;
         return WR_OK;

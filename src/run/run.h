@@ -15,6 +15,7 @@ typedef struct wr_job wr_job;
 typedef struct wr_run_opts {
     wr_world   *world;
     wr_account *acct;                  /* root of the budget: limit_bytes is --memory */
+    bool        memory_of_process;     /* the budget holds for the whole process (its resident size is watched), not only for what is charged */
     wr_diags   *diags;                 /* option errors of connectors */
     uint32_t    n_workers;             /* >= 1 */
     uint32_t    n_key_groups;          /* 0 = WR_KEY_GROUPS_DEFAULT */
@@ -62,6 +63,15 @@ typedef struct wr_source_status {
     char            held_by[128];  /* the partition that holds the watermark back, "" if none */
     bool            ended, waiting;
 } wr_source_status;
+typedef struct wr_budget_status {
+    int64_t limit_bytes, reserve_bytes, rss_bytes; /* reserve: of the process beside what is charged; rss 0: not watched */
+    int64_t throttled_us;          /* time in which sources were held back for lack of memory */
+    int     level;                 /* 0: nothing is short; wr_budget_level_name */
+    const wr_pnode *grows;         /* the operator that grows most, NULL: none does */
+    double  bytes_per_hour;        /* of it */
+    int64_t reach_us;              /* from now until the budget is reached at the present rate of all operators; -1: never */
+} wr_budget_status;
+const char *wr_budget_level_name(int level);
 typedef struct wr_job_status {
     wr_arena *arena;               /* owns the arrays */
     uint32_t  n_nodes, n_sources;
@@ -69,6 +79,7 @@ typedef struct wr_job_status {
     wr_source_status *sources;
     uint64_t  rows_in, rows_out;   /* sources' good rows, sinks' rows */
     int64_t   running_us, memory_bytes, memory_peak_bytes, memory_limit_bytes, queue_bytes;
+    wr_budget_status budget;
     uint64_t  checkpoints, checkpoint_epoch, restored_epoch;
     int64_t   last_checkpoint_us, last_checkpoint_bytes; /* duration and size */
     bool      finished, finished_before; /* before: the state directory says that the job had ended; nothing was read */

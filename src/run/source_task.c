@@ -462,6 +462,16 @@ static void take_cut(source *s) {
     s->cut_pending = false;
 }
 
+static void charge_turn(wr_job *job, turn *t, bool decoded) {
+    int64_t now = 0;
+    if (decoded) {
+        now = (int64_t)(t->chunk.len + sizeof *t);
+        for (uint32_t i = 0; i < t->batches.n; i++) now += (int64_t)wr_batch_bytes(t->batches.at[i].batch);
+    }
+    wr_account_add(&job->turn_acct, now - t->charged);
+    t->charged = now;
+}
+
 static wr_status publish(worker *w, turn *t, bool *published, wr_err *err) {
     wr_job *job = w->job;
     source *s = &job->sources[t->source];
@@ -484,6 +494,7 @@ static wr_status publish(worker *w, turn *t, bool *published, wr_err *err) {
     }
     wr_mutex_unlock(job->turn_lock);
     WR_TRY(status);
+    charge_turn(job, t, false); /* from here on the queues and operators answer for its rows */
     n->ctx.now_us = wr_wall_us(job->opts.world);
     n->turn_source = s->index;
     n->turn_seq = t->seq;
@@ -542,11 +553,14 @@ wr_status source_step(worker *w, bool *progress, wr_err *err) {
             return WR_OK;
         }
     }
-    if (w->n_pending == TURNS_PENDING_MAX || atomic_load(&w->job->stop) || (w->n_pending && sources_full(w))) return WR_OK;
+    if (w->n_pending == TURNS_PENDING_MAX || atomic_load(&w->job->stop) || (w->n_pending && sources_full(w)) || !budget_may_read(w))
+        return WR_OK;
     bool got;
     WR_TRY(assign(w, &got, err));
     if (!got) return WR_OK;
     *progress = true;
     turn     *t = &w->pending[w->n_pending++];
-    return decode(w, t, err);
+    wr_status status = decode(w, t, err);
+    charge_turn(w->job, t, true);
+    return status;
 }

@@ -85,6 +85,7 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
     out->memory_peak_bytes = atomic_load_explicit(&job->opts.acct->peak, memory_order_relaxed);
     out->memory_limit_bytes = job->opts.acct->limit;
     out->queue_bytes = wr_account_bytes(&job->queue_acct);
+    budget_status(job, &out->budget);
     out->checkpoints = job->epochs_done;
     out->checkpoint_epoch = atomic_load(&job->commit_epoch);
     out->restored_epoch = job->restored_epoch;

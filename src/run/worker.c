@@ -7,8 +7,7 @@
 
 enum { FLUSH_EVERY_US = 1000000, FLUSH_IDLE_US = 100000, WAIT_DEFAULT_US = 5000 }; /* a flush may be a disk sync: not at every pause */
 
-static wr_status flush_sinks(worker *w, bool idle, wr_err *err) {
-    int64_t now = wr_mono_us(w->job->opts.world);
+static wr_status flush_sinks(worker *w, bool idle, int64_t now, wr_err *err) {
     if (now - w->flushed_us < (idle ? FLUSH_IDLE_US : FLUSH_EVERY_US)) return WR_OK;
     w->flushed_us = now;
     for (uint32_t i = 0; i < w->n_tasks; i++) {
@@ -45,23 +44,6 @@ static void wake_touched(worker *w) {
     w->touched = 0;
 }
 
-/* The operator that holds most, for the message. */
-static wr_status over_budget(wr_job *job, wr_err *err) {
-    uint32_t most = 0;
-    for (uint32_t i = 1; i < job->n_nodes; i++)
-        if (wr_account_bytes(&job->accts[i]) > wr_account_bytes(&job->accts[most])) most = i;
-    const wr_pnode *p = job->plan->nodes.at[most];
-    wr_sbuf held = {0}, limit = {0}, all = {0};
-    wr_text_size(wr_account_bytes(&job->accts[most]), &held);
-    wr_text_size(job->opts.acct->limit, &limit);
-    wr_text_size(wr_account_bytes(job->opts.acct), &all);
-    wr_fail(err, WR_LIMIT, "WR201", "the memory budget of %s is used up (%s): %s holds %s", limit.at, all.at, p->title, held.at);
-    wr_err_hint(err, "give a larger --memory, or let the state forget: a shorter window or interval, or 'table.exec.state.ttl'");
-    err->at = p->at;
-    wr_sbuf_free(&held), wr_sbuf_free(&limit), wr_sbuf_free(&all);
-    return WR_LIMIT;
-}
-
 wr_status worker_step(worker *w, bool *progress, wr_err *err) {
     wr_job *job = w->job;
     *progress = false;
@@ -69,11 +51,12 @@ wr_status worker_step(worker *w, bool *progress, wr_err *err) {
     for (uint32_t i = w->n_tasks; i-- > 0;) WR_TRY(task_step(&w->tasks[i], progress, err));
     if (job->opts.state_dir) WR_TRY(snapshot_commit_sinks(w, err));
     WR_TRY(source_step(w, progress, err));
-    WR_TRY(flush_sinks(w, !*progress, err));
+    int64_t now = wr_mono_us(job->opts.world);
+    WR_TRY(flush_sinks(w, !*progress, now, err));
     worker_report(w);
     wake_touched(w);
-    if (wr_account_over(job->opts.acct)) return over_budget(job, err);
-    return WR_OK;
+    atomic_store_explicit(&w->idle, !*progress, memory_order_relaxed);
+    return budget_step(w, now, err);
 }
 
 void job_fail(wr_job *job, const wr_err *err) {

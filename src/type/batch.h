@@ -33,6 +33,7 @@ void    wr_mem_unref(wr_mem *mem);             /* any thread; NULL is legal */
 void   *wr_mem_alloc(wr_mem *mem, size_t size);         /* 64-byte aligned when size >= 64, else 16; not zeroed; owner only, before freezing */
 void   *wr_mem_calloc(wr_mem *mem, size_t size);
 void    wr_mem_keep(wr_mem *mem, wr_mem *other);        /* other lives as long as mem (takes a reference); duplicates are cheap */
+void    wr_mem_pool_trim(size_t most_bytes);            /* freed chunks kept for the next batch: never more than this from now on; empties the pool */
 
 /* ---- string views ---- */
 typedef struct wr_sview {

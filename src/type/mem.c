@@ -2,7 +2,8 @@
  *
  * Idea       the wr_mem struct sits at the start of its first chunk. Chunks are powers of two from 1 KiB to 1 MiB; freed ones go to a
  *            small shared pool: per size a few slots that hold one chunk each, taken with an exchange and given back with a
- *            compare-exchange, so there is neither a lock nor an ABA problem. The pool never holds more than about 20 MiB.
+ *            compare-exchange, so there is neither a lock nor an ABA problem. The pool never holds more than about 20 MiB, less under a
+ *            small memory budget (wr_mem_pool_trim).
  * Invariant  after the last unref nothing reads the memory; in debug builds it is filled with 0xDD, and under the address
  *            sanitizer the pool is off, so that a use after the last unref is reported where it happens.
  * Thread     alloc, calloc, keep: the owner. ref, unref: any thread. Death walks a list, not the stack.                */
@@ -46,12 +47,21 @@ static int class_of(size_t size) {
     return 64 - __builtin_clzll((unsigned long long)size - 1) - CLASS_MIN_LOG2;
 }
 
+static _Atomic int pool_class_bytes = POOL_BYTES_PER_CLASS;
+
 #if POOLED
 static int slots_of(int class) {
-    int n = POOL_BYTES_PER_CLASS >> (class + CLASS_MIN_LOG2);
+    int n = atomic_load_explicit(&pool_class_bytes, memory_order_relaxed) >> (class + CLASS_MIN_LOG2);
     return n > SLOTS_MAX ? SLOTS_MAX : n;
 }
 #endif
+
+void wr_mem_pool_trim(size_t most_bytes) {
+    size_t each = most_bytes / N_CLASSES;
+    atomic_store_explicit(&pool_class_bytes, (int)WR_MIN(each, (size_t)POOL_BYTES_PER_CLASS), memory_order_relaxed);
+    for (int class = 0; class < N_CLASSES; class++)
+        for (int i = 0; i < SLOTS_MAX; i++) wr_free(atomic_exchange_explicit(&pool[class][i], NULL, memory_order_acquire));
+}
 
 static chunk *chunk_get(size_t size) {
     int class = class_of(size);
@@ -86,8 +96,6 @@ static void chunk_put(chunk *c) {
                 return;
         }
     }
-#else
-    (void)pool;
 #endif
     wr_free(c);
 }
