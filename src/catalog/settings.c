@@ -20,6 +20,8 @@ static const wr_setting_info KNOWN[] = {
     {"table.exec.source.idle-timeout", "0", "a source that is silent for so long no longer holds back the others; 0 = never"},
     {"table.exec.state.ttl", "0", "how long updating operators remember a key that is not touched; 0 = for ever"},
     {"table.local-time-zone", "UTC", "zone of TIMESTAMP_LTZ texts and window bounds"},
+    {"table.optimizer.agg-phase-strategy", "AUTO", "AUTO, ONE_PHASE or TWO_PHASE: whether rows of one key are combined before the exchange"},
+    {"table.optimizer.distinct-agg.split.enabled", "true", "COUNT(DISTINCT x) and the like as two levels, so that a hot key is spread"},
 };
 
 const wr_setting_info *wr_settings(size_t *n) {

@@ -19,9 +19,10 @@ static wr_cell_class class_of(wr_type t) {
     }
 }
 
+bool wr_agg_sum_may_overflow(const wr_agg *agg) { return wr_type_storage(agg->arg_type) == WR_S_I128 && agg->arg_type.prec > EXACT_DECIMAL_PREC; }
 static wr_agg_form sum_form(const wr_agg *agg) {
     switch (wr_type_storage(agg->arg_type)) {
-    case WR_S_I128: return agg->arg_type.prec <= EXACT_DECIMAL_PREC ? WR_FORM_SUM128 : WR_FORM_SUMDEC;
+    case WR_S_I128: return wr_agg_sum_may_overflow(agg) ? WR_FORM_SUMDEC : WR_FORM_SUM128;
     case WR_S_F32: case WR_S_F64: return WR_FORM_SUMF;
     case WR_S_I64: return agg->kind == WR_AGG_AVG ? WR_FORM_SUM128 : WR_FORM_SUM64;
     default: return WR_FORM_SUM64;

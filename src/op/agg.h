@@ -82,6 +82,10 @@ void      wr_aggs_result(wr_aggs *a, uint32_t i, void *const *blocks, uint32_t n
 void      wr_aggs_save(wr_aggs *a, const void *block, wr_sbuf *out);
 bool      wr_aggs_load(wr_aggs *a, void *block, wr_reader *in);
 int64_t   wr_aggs_heap_change(wr_aggs *a); /* bytes gained since the last call */
+bool      wr_agg_sum_may_overflow(const wr_agg *agg); /* a DECIMAL of so many digits that a sum may leave 38 of them */
+/* local_agg.c: as update, for rows of which some carry accumulators of rows combined before the exchange; rows and blocks are used up. */
+wr_status wr_aggs_take(wr_aggs *a, const wr_batch *batch, uint32_t partial_col, uint32_t *rows, void **blocks, uint32_t n, wr_err *err);
+bool      wr_aggs_partial_rows(const wr_aggs *a, const wr_vec *partials, uint32_t row, int64_t *n); /* false: the row stands for itself */
 
 /* Cells, shared with agg_state.c. */
 wr_cell wr_cell_get(const wr_agg_slot *s, const wr_vec *vec, uint32_t row, wr_sbuf *scratch); /* borrows text */

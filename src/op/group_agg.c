@@ -27,6 +27,7 @@ typedef struct group_agg {
     wr_aggs          *aggs;
     wr_kmap          *map;
     bool              need_old;
+    uint32_t          partial_col; /* when opts.partial */
     uint32_t          batch_no, sweep_at;
     int64_t           wm_us;
     /* scratch of one batch */
@@ -104,8 +105,14 @@ static uint32_t touch(group_agg *g, const wr_batch *batch) {
             g->existed[t] = !fresh && g->n_rows[t] > 0;
         }
         if (g->opts.retract_input) {
-            int64_t *rows = &g->n_rows[h->index];
-            if (wr_kind_adds(wr_batch_kind(batch, row))) {
+            int64_t *rows = &g->n_rows[h->index], more;
+            if (g->opts.partial && wr_aggs_partial_rows(g->aggs, &batch->cols[g->partial_col], row, &more)) {
+                if (*rows + more < 0) {
+                    g->op.ctx->ledger->dropped[WR_REASON_RETRACT_UNKNOWN] += (uint64_t)-(*rows + more);
+                    continue;
+                }
+                *rows += more;
+            } else if (wr_kind_adds(wr_batch_kind(batch, row))) {
                 ++*rows;
             } else if (*rows > 0) {
                 --*rows;
@@ -190,7 +197,8 @@ static wr_status group_agg_on_batch(wr_op *op, uint32_t input, wr_batch *batch, 
         chunks[c] = output_new(g, batch, from, n, step);
         if (step == 2) results(g, chunks[c], from, n, 0, 2);
     }
-    wr_status s = wr_aggs_update(g->aggs, batch, g->rows, g->blocks, m, err);
+    wr_status s = g->opts.partial ? wr_aggs_take(g->aggs, batch, g->partial_col, g->rows, g->blocks, m, err)
+                                  : wr_aggs_update(g->aggs, batch, g->rows, g->blocks, m, err);
     g->aggs->seq += batch->n_rows;
     for (uint32_t c = 0; c < n_chunks; c++) {
         uint32_t from = c * max, n = WR_MIN(max, g->n_touched - from);
@@ -270,6 +278,7 @@ wr_op *wr_group_agg_new(const wr_group_agg_opts *opts, const wr_schema *input, w
     g->opts.aggs = aggs;
     g->aggs = wr_aggs_new(aggs, opts->n_aggs, opts->retract_input, opts->retract_input);
     g->aggs->settle = true;
+    if (opts->partial) g->partial_col = input->n - 1;
     bool always_changes = false; /* append-only COUNT(*) rises with every row */
     for (uint32_t i = 0; i < opts->n_aggs; i++) always_changes |= aggs[i].kind == WR_AGG_COUNT_STAR && aggs[i].filter < 0;
     g->need_old = opts->emit_before || opts->retract_input || !(always_changes || opts->ttl_us);

@@ -145,6 +145,7 @@ typedef struct wr_window_agg_opts {
     bool            out_start, out_end, out_time;
     bool            input_is_windowed; /* input already carries window_start/window_end (TVF applied before): group by these columns instead */
     int32_t         in_start, in_end;  /* then: their columns */
+    bool            partial;           /* rows come through a local_agg: the input's last column is its */
 } wr_window_agg_opts;
 wr_op *wr_window_agg_new(const wr_window_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
 
@@ -157,12 +158,31 @@ typedef struct wr_group_agg_opts {
     bool            emit_before;  /* emit -U as well (a downstream needs it) */
     int64_t         ttl_us;       /* 0 = for ever; event time of the operator's watermark when the input has one, else processing time */
     bool            ttl_event_time;
+    bool            partial;      /* rows come through a local_agg: the input's last column is its */
 } wr_group_agg_opts;
 /* What one key costs with index and slack, from the structs that the operator allocates; key_bytes: average encoded key. Lists of values (per_value of
  * wr_agg_bytes) come on top. Windows: one key in one pane. Row bytes: encoded row. */
 double wr_group_agg_key_bytes(const wr_group_agg_opts *opts, double key_bytes);
 double wr_window_agg_key_bytes(const wr_window_agg_opts *opts, double key_bytes);
 wr_op *wr_group_agg_new(const wr_group_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+
+/* ---- first phase of an aggregation, before the exchange: output = input columns, then accumulators as bytes (empty: the row stands for itself) ---- */
+typedef struct wr_local_agg_opts {
+    uint32_t        n_keys;
+    const uint32_t *keys;
+    uint32_t        n_aggs;
+    const wr_agg   *aggs;
+    bool            retract_input;
+    bool            always;       /* also on one worker, and where it combines little */
+    wr_type         partial_type; /* of the added column */
+    bool            windowed;     /* rows of one pane are combined; below: as in wr_window_agg_opts. Neither SESSION nor slide > size */
+    wr_window       window;
+    bool            input_is_windowed;
+    int32_t         in_start, in_end;
+} wr_local_agg_opts;
+wr_op *wr_local_agg_new(const wr_local_agg_opts *opts, wr_op_ctx *ctx);
+/* Why this aggregate cannot be computed in two phases with the same result for every split of its rows; NULL: it can. */
+const char *wr_agg_one_phase_reason(const wr_agg *agg, bool retract_input);
 
 /* ---- joins: output columns = left columns, right columns (semi/anti: left only) ---- */
 typedef enum wr_join_kind { WR_JOIN_INNER, WR_JOIN_LEFT, WR_JOIN_RIGHT, WR_JOIN_FULL, WR_JOIN_SEMI, WR_JOIN_ANTI } wr_join_kind;

@@ -138,7 +138,8 @@ static wr_status feed_pane(wr_window_agg *a, const wr_batch *batch, const uint64
     wr_kmap_find(p->map, &view, a->opts.keys, hash, true, a->slots, NULL);
     wr_kmap_values(p->map, a->slots, n, a->blocks);
     for (uint32_t i = 0; i < n; i++) a->rows[i] = rows[i];
-    wr_status s = wr_aggs_update(a->aggs, batch, a->rows, a->blocks, n, err);
+    wr_status s = a->opts.partial ? wr_aggs_take(a->aggs, batch, batch->n_cols - 1, a->rows, a->blocks, n, err)
+                                  : wr_aggs_update(a->aggs, batch, a->rows, a->blocks, n, err);
     if (a->aggs->has_heap) wr_kmap_charge(p->map, wr_aggs_heap_change(a->aggs));
     return s;
 }

@@ -35,6 +35,7 @@ static double declared_column(phys *h, const wr_pnode *n, uint32_t col) {
         if (e && e->kind == WR_E_COL) col = e->col;
         else if (n->kind == WR_P_GROUP_AGG && col < n->group_agg.n_keys) col = n->group_agg.keys[col];
         else if (n->kind == WR_P_WINDOW_AGG && col < n->window_agg.n_keys) col = n->window_agg.keys[col];
+        else if (n->kind == WR_P_LOCAL_AGG) (void)0; /* same columns */
         else if (n->kind == WR_P_INTERVAL_JOIN || n->kind == WR_P_JOIN || n->kind == WR_P_TEMPORAL_JOIN || n->kind == WR_P_WINDOW_JOIN) {
             uint32_t nl = n->inputs[0].node->schema.n;
             if (col >= nl) {

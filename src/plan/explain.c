@@ -44,6 +44,7 @@ static void node_line(const wr_pnode *n, const wr_pinput *via, const char *stem,
     if (n->rowtime >= 0) wr_sbuf_printf(b, " time=%.*s", WR_FMT(n->schema.fields[n->rowtime].name));
     wr_sbuf_printf(b, " #%s", n->id);
     if (n->single && n->kind != WR_P_SINK) wr_sbuf_addz(b, " (one instance)");
+    if (n->one_phase) wr_sbuf_printf(b, " (one phase: %s)", n->one_phase);
     if (via) {
         wr_sbuf x = {0};
         exchange_text(via, &x);
@@ -250,6 +251,7 @@ static void json_node(const wr_pnode *n, wr_sbuf *b) {
         json_input(i < n->n_inputs ? &n->inputs[i] : &n->union_inputs[i - n->n_inputs], b);
     }
     wr_sbuf_addc(b, ']');
+    if (n->one_phase) json_key(b, "one_phase", n->one_phase, false);
     json_bill(n, b);
     wr_sbuf_addc(b, '}');
 }

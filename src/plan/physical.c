@@ -85,6 +85,12 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
         put_aggs(b, n->group_agg.aggs, n->group_agg.n_aggs);
         wr_sbuf_printf(b, " ttl %lld", (long long)n->group_agg.ttl_us);
         break;
+    case WR_P_LOCAL_AGG:
+        if (n->local_agg.windowed) put_window(b, &n->local_agg.window);
+        put_cols(b, "k", n->local_agg.keys, n->local_agg.n_keys);
+        put_aggs(b, n->local_agg.aggs, n->local_agg.n_aggs);
+        wr_sbuf_printf(b, " %d%d%d %d,%d", n->local_agg.always, n->local_agg.windowed, n->local_agg.input_is_windowed, n->local_agg.in_start, n->local_agg.in_end);
+        break;
     case WR_P_INTERVAL_JOIN:
         put_join(b, n->interval_join.kind, &n->interval_join.keys, n->interval_join.residual);
         wr_sbuf_printf(b, " %u %u [%lld,%lld]", n->interval_join.left_time, n->interval_join.right_time, (long long)n->interval_join.lower_us, (long long)n->interval_join.upper_us);
@@ -119,7 +125,11 @@ static void make_id(phys *h, wr_pnode *n) { /* from meaning: what it does, by na
     wr_sbuf b = {0};
     ph_title(n, n->title);
     wr_sbuf_printf(&b, "%s|%s", wr_pnode_kind_name(n->kind), n->title);
-    for (uint32_t i = 0; i < n->n_inputs; i++) wr_sbuf_printf(&b, "|%s", n->inputs[i].node->id);
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        const wr_pnode *in = n->inputs[i].node;
+        if (in->kind == WR_P_LOCAL_AGG) in = in->inputs[0].node; /* in one phase or two: the same aggregation */
+        wr_sbuf_printf(&b, "|%s", in->id);
+    }
     for (uint32_t i = 0; i < n->n_union; i++) wr_sbuf_printf(&b, "|%s", n->union_inputs[i].node->id);
     if (n->kind == WR_P_SOURCE) snprintf(n->id, sizeof n->id, "source-%.*s", (int)WR_MIN(n->source.table->name.len, 36u), n->source.table->name.ptr);
     else if (n->kind == WR_P_SINK && !n->sink.is_result) snprintf(n->id, sizeof n->id, "sink-%.*s", (int)WR_MIN(n->sink.table->name.len, 36u), n->sink.table->name.ptr);
@@ -368,6 +378,7 @@ static wr_pnode *build_calc(phys *h, lnode *n) {
 static int64_t ttl_of(phys *h, int64_t said) { return said >= 0 ? said : h->p->ttl_us; }
 
 static wr_pnode *build_agg(phys *h, lnode *n) {
+    n = ph_split_distinct(h, n);
     wr_pnode *in = ph_build(h, n->in[0]), *a = ph_new(h, n->kind == L_AGG ? WR_P_GROUP_AGG : WR_P_WINDOW_AGG, n->schema, n->at);
     pinfo     i = info_of(n);
     a->n_inputs = 1;
@@ -387,6 +398,7 @@ static wr_pnode *build_agg(phys *h, lnode *n) {
                                              .input_is_windowed = n->agg.windowed_input, .in_start = n->agg.windowed_input ? n->agg.in_start : -1,
                                              .in_end = n->agg.windowed_input ? n->agg.in_end : -1};
     }
+    ph_two_phases(h, a);
     return ph_put(h, a, i);
 }
 

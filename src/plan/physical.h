@@ -33,3 +33,7 @@ void      ph_title(const wr_pnode *n, char out[160]);
 void      ph_infer(phys *h);
 void      ph_bill(phys *h);
 wr_pnode *ph_build(phys *h, lnode *n);
+/* two_phase.c */
+void      ph_two_phases(phys *h, wr_pnode *a);
+bool      ph_may_take_back_unknown(phys *h, const wr_pnode *n);
+lnode    *ph_split_distinct(phys *h, lnode *n);

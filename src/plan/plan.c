@@ -56,6 +56,9 @@ static void apply_settings(driver *d, wr_span at) {
     d->p.accept_unbounded = d->p.ctx->accept_unbounded || wr_str_ieq(unbounded, WR_STR("accepted"));
     if (!wr_str_ieq(mode, WR_STR("streaming")) && !wr_str_ieq(mode, WR_STR("batch")) && !wr_str_ieq(mode, WR_STR("automatic")))
         bad_setting(d, at, "execution.runtime-mode", mode, "'streaming' or 'batch'");
+    wr_str phases = wr_catalog_get(c, "table.optimizer.agg-phase-strategy");
+    if (!wr_str_ieq(phases, WR_STR("AUTO")) && !wr_str_ieq(phases, WR_STR("ONE_PHASE")) && !wr_str_ieq(phases, WR_STR("TWO_PHASE")))
+        bad_setting(d, at, "table.optimizer.agg-phase-strategy", phases, "'AUTO', 'ONE_PHASE' or 'TWO_PHASE'");
 }
 
 static void list_settings(driver *d, wr_span at) {

@@ -12,7 +12,7 @@
 
 typedef enum wr_pnode_kind {
     WR_P_SOURCE, WR_P_VALUES, WR_P_CALC, WR_P_WINDOW_TVF, WR_P_WINDOW_AGG, WR_P_GROUP_AGG, WR_P_INTERVAL_JOIN, WR_P_TEMPORAL_JOIN, WR_P_JOIN,
-    WR_P_WINDOW_JOIN, WR_P_TOP_N, WR_P_DEDUP, WR_P_NORMALIZE, WR_P_LIMIT, WR_P_TIME_SORT, WR_P_UNION, WR_P_SINK,
+    WR_P_WINDOW_JOIN, WR_P_TOP_N, WR_P_DEDUP, WR_P_NORMALIZE, WR_P_LIMIT, WR_P_TIME_SORT, WR_P_UNION, WR_P_SINK, WR_P_LOCAL_AGG,
 } wr_pnode_kind;
 const char *wr_pnode_kind_name(wr_pnode_kind kind); /* "window_agg" */
 
@@ -73,6 +73,7 @@ struct wr_pnode {
     const uint32_t *upsert_key;
     int32_t       rowtime;       /* event-time column of the output, -1 */
     bool          single;        /* runs as one instance (worker 0): LIMIT, global Top-N, sinks that are not parallel ... */
+    const char   *one_phase;     /* aggregations behind an exchange: why rows are not combined before it; NULL = they are, or nothing is to say */
     wr_bill       bill;
     union {
         wr_p_source             source;
@@ -81,6 +82,7 @@ struct wr_pnode {
         wr_window               window_tvf;
         wr_window_agg_opts      window_agg;
         wr_group_agg_opts       group_agg;
+        wr_local_agg_opts       local_agg;
         wr_interval_join_opts   interval_join;
         wr_temporal_join_opts   temporal_join;
         wr_join_opts            join;

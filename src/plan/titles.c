@@ -7,7 +7,7 @@
 
 const char *wr_pnode_kind_name(wr_pnode_kind kind) {
     static const char *const NAMES[] = {"source", "values", "calc", "window_tvf", "window_agg", "group_agg", "interval_join", "temporal_join", "join",
-                                        "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink"};
+                                        "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg"};
     return NAMES[kind];
 }
 
@@ -115,6 +115,11 @@ static void title(const wr_pnode *n, wr_sbuf *b) {
         else wr_sbuf_addz(b, n->group_agg.n_keys ? "group by " : "all rows");
         cols(b, in, n->group_agg.keys, n->group_agg.n_keys);
         if (n->group_agg.n_aggs) wr_sbuf_addz(b, ": "), agg_list(b, in, n->group_agg.aggs, n->group_agg.n_aggs);
+        break;
+    case WR_P_LOCAL_AGG:
+        wr_sbuf_addz(b, n->local_agg.n_keys ? "combine by " : "combine");
+        cols(b, in, n->local_agg.keys, n->local_agg.n_keys);
+        if (n->local_agg.windowed) wr_sbuf_addz(b, n->local_agg.n_keys ? " and pane" : " by pane");
         break;
     case WR_P_INTERVAL_JOIN:
         join_title(b, n, " interval join", n->interval_join.kind, &n->interval_join.keys, n->interval_join.residual);

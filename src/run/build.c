@@ -44,7 +44,7 @@ static bool is_chained(const wr_job *job, const wr_pnode *p) {
             if (p->union_inputs[i].exchange != WR_X_FORWARD || !from_sources_only(job, p->union_inputs[i].node)) return false;
         return true;
     }
-    bool keeps_nothing = p->kind == WR_P_CALC || p->kind == WR_P_WINDOW_TVF || (p->kind == WR_P_SINK && !is_single(job, p));
+    bool keeps_nothing = p->kind == WR_P_CALC || p->kind == WR_P_WINDOW_TVF || p->kind == WR_P_LOCAL_AGG || (p->kind == WR_P_SINK && !is_single(job, p));
     return keeps_nothing && !p->single && p->n_inputs == 1 && p->inputs[0].exchange == WR_X_FORWARD;
 }
 
@@ -143,6 +143,7 @@ static wr_op *make_op(const wr_pnode *p, wr_op_ctx *ctx) {
     case WR_P_WINDOW_TVF: return wr_window_tvf_new(&p->window_tvf, a, ctx);
     case WR_P_WINDOW_AGG: return wr_window_agg_new(&p->window_agg, a, ctx);
     case WR_P_GROUP_AGG: return wr_group_agg_new(&p->group_agg, a, ctx);
+    case WR_P_LOCAL_AGG: return wr_local_agg_new(&p->local_agg, ctx);
     case WR_P_INTERVAL_JOIN: return wr_interval_join_new(&p->interval_join, a, b, ctx);
     case WR_P_TEMPORAL_JOIN: return wr_temporal_join_new(&p->temporal_join, a, b, ctx);
     case WR_P_JOIN: return wr_join_new(&p->join, a, b, ctx);

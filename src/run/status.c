@@ -125,6 +125,7 @@ static balance balance_of(const wr_node_status *s) {
 static const char *absorbs(wr_pnode_kind k) {
     switch (k) {
     case WR_P_WINDOW_AGG: case WR_P_GROUP_AGG: return "aggregated";
+    case WR_P_LOCAL_AGG: return "combined";
     case WR_P_TOP_N: return "ranked";
     default: return NULL;
     }
