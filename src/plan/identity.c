@@ -104,7 +104,7 @@ static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, b
     case WR_P_LIMIT: wr_sbuf_printf(b, "%llu %llu", (unsigned long long)n->limit.offset, (unsigned long long)n->limit.n); break;
     case WR_P_TIME_SORT: put_order(b, in, n->time_sort.order, n->time_sort.n_order); break;
     case WR_P_WINDOW_TVF: put_window(b, &n->window_tvf, in, false); break;
-    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: break;
+    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: case WR_P_LOCAL_AGG: break;
     }
     wr_sbuf_printf(b, " of (%.*s)", WR_FMT(rows));
 }
@@ -193,6 +193,10 @@ static void find_facts(wr_identities *x, const wr_pnode *n, wr_sbuf *b) {
     case WR_P_SOURCE: source_facts(x, n, f, b); return;
     case WR_P_CALC: calc_facts(x, n, f, b); return;
     case WR_P_UNION: other_facts(x, n, f, b), union_rows(x, n, f, b); return;
+    case WR_P_LOCAL_AGG: /* the same rows, some of them combined: the aggregation keeps the same */
+        other_facts(x, n, f, b);
+        f->rows = input(x, n, 0)->rows, f->bare = input(x, n, 0)->bare;
+        return;
     case WR_P_VALUES:
         other_facts(x, n, f, b);
         wr_sbuf_printf(b, "values at %u:%u", n->at.line, n->at.col);
@@ -263,7 +267,7 @@ bool wr_identity_layout(const wr_identities *x, const wr_pnode *n, wr_sbuf *out)
         wr_sbuf_printf(out, "%.*s\n", WR_FMT(input(x, n, 0)->rows));
         layout_rows(x, n, out);
         return false;
-    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_WINDOW_TVF: case WR_P_UNION: return false;
+    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_WINDOW_TVF: case WR_P_UNION: case WR_P_LOCAL_AGG: return false;
     }
     return false;
 }
