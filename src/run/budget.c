@@ -76,6 +76,10 @@ wr_status budget_start(wr_job *job, wr_err *err) {
     b->forecasts = wr_new_n(job->arena, forecast, job->n_nodes + 1);
     note_spills(job);
     for (uint32_t i = 0; i < job->n_nodes; i++) forecast_init(&b->forecasts[i], life_of(job->plan->nodes.at[i]), POINT_US);
+    if (job->opts.map_bytes) {
+        for (uint32_t i = 0; i < job->n_nodes * job->n_workers; i++) atomic_store(&b->limits[i], job->opts.map_bytes);
+        atomic_store(&b->version, 1);
+    }
     if (b->of_process) {
         wr_mem_pool_trim((size_t)WR_MAX(b->limit / 24, (int64_t)POOL_BYTES_MIN));
         b->base = WR_MAX(wr_rss_bytes() - heap.dirty - held(job), (int64_t)0) + BASE_SLACK;
@@ -122,7 +126,8 @@ static void set_limits(wr_job *job, bool any) {
         level = WR_MAX(water_level(bytes, n, share_of(data, 95) - (others - in_flight) - room), (int64_t)MAP_BYTES_MIN);
     }
     bool changed = false;
-    for (uint32_t i = 0; i < cells; i++) {
+    if (job->opts.map_bytes) n = 0; /* they stay as they are */
+    for (uint32_t i = 0; n && i < cells; i++) {
         if (!can_spill(&job->workers[i / job->n_nodes].nodes[i % job->n_nodes])) continue;
         int64_t old = atomic_load_explicit(&b->limits[i], memory_order_relaxed);
         bool    near = old && level && level > old - old / 32 && level < old + old / 16; /* not worth telling */
@@ -162,9 +167,8 @@ static void work_out(wr_job *job) {
 wr_status budget_step(worker *w, int64_t now_us, wr_err *err) {
     wr_job *job = w->job;
     budget *b = &job->budget;
-    if (!b->limit) return WR_OK;
     int level = atomic_load_explicit(&b->level, memory_order_relaxed);
-    if ((level != BUDGET_CALM || held(job) > share_of(atomic_load_explicit(&b->data, memory_order_relaxed), 60)) &&
+    if (b->limit && (level != BUDGET_CALM || held(job) > share_of(atomic_load_explicit(&b->data, memory_order_relaxed), 60)) &&
         (now_us - w->budget_us >= WORK_US || job->opts.simulate)) {
         w->budget_us = now_us;
         work_out(job);

@@ -40,6 +40,7 @@ typedef struct golden_setting {
     bool     simulate, tail, crash;
     uint64_t seed;
     size_t   queue_bytes;
+    int64_t  map_bytes;     /* wr_run_opts.map_bytes: keyed state over it goes to the tier */
     wr_world *faulty;       /* the first attempt runs in this world, the second in the real one (tests/golden/fault.c); NULL = no faults */
 } golden_setting;
 uint32_t golden_settings(const golden_setting **out, bool quick);

@@ -88,6 +88,7 @@ uint32_t golden_settings(const golden_setting **out, bool quick) {
         {.name = "workers=4 batch=2048", .workers = 4, .batch = 2048},
         {.name = "simulated seed=1", .workers = 3, .batch = 2, .simulate = true, .seed = 1},
         {.name = "crash seed=2", .workers = 2, .batch = 1, .simulate = true, .crash = true, .seed = 2},
+        {.name = "tiny memory", .workers = 2, .batch = 3, .map_bytes = 1},
         {.name = "workers=1 batch=3", .workers = 1, .batch = 3},
         {.name = "workers=1 batch=2048", .workers = 1, .batch = 2048},
         {.name = "workers=2 batch=1", .workers = 2, .batch = 1},
@@ -100,10 +101,11 @@ uint32_t golden_settings(const golden_setting **out, bool quick) {
         {.name = "simulated seed=5", .workers = 2, .batch = 1, .simulate = true, .seed = 5, .queue_bytes = 1},
         {.name = "crash seed=6", .workers = 1, .batch = 3, .simulate = true, .crash = true, .seed = 6},
         {.name = "crash seed=7", .workers = 4, .batch = 1, .simulate = true, .crash = true, .seed = 7},
+        {.name = "crash tiny memory", .workers = 2, .batch = 3, .simulate = true, .crash = true, .seed = 9, .map_bytes = 1},
         {.name = "crash seed=8", .workers = 3, .batch = 2, .simulate = true, .crash = true, .seed = 8, .queue_bytes = 1},
     };
     *out = all;
-    return quick ? 5 : WR_COUNT_OF(all);
+    return quick ? 6 : WR_COUNT_OF(all);
 }
 
 /* ---- running ---- */
@@ -158,7 +160,7 @@ static wr_status run_job(const wr_job_plan *plan, const golden_setting *s, const
     capture     to = {0};
     fault_world calm = golden_world(0);
     wr_run_opts ro = {.world = &calm.base, .diags = diags, .n_workers = s->workers, .batch_rows = s->batch, .simulate = s->simulate,
-                      .seed = s->seed, .queue_bytes = s->queue_bytes, .result = &capture_connector, .result_arg = &to, .force_tail = s->tail,
+                      .seed = s->seed, .queue_bytes = s->queue_bytes, .map_bytes = s->map_bytes, .result = &capture_connector, .result_arg = &to, .force_tail = s->tail,
                       .end_when_idle_us = s->tail ? 1 : 0};
     wr_status status;
     if (s->faulty) {
