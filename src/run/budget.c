@@ -11,12 +11,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Of the job's part, in per cent: where limits begin and end, and what state may take. With checkpoints a copy of what changed is held for a while. */
+enum { SPILL_FROM = 60, SPILL_UNTIL = 45, STATE_MOST = 95, SAVED_SPILL_FROM = 40, SAVED_SPILL_UNTIL = 30, SAVED_STATE_MOST = 65 };
 enum { LOOK_US = 100000, WORK_US = 5000, PURGE_US = 500000, POINT_US = 5000000, SAMPLE_US = 250000, STUCK_LOOKS = 8 };
 enum { TURN_BYTES = 1 << 20, QUEUE_BYTES_MIN = 1 << 15, QUEUE_BYTES_MAX = 8 << 20, MAP_BYTES_MIN = 1 << 18, BASE_SLACK = 2 << 20, POOL_BYTES_MIN = 1 << 20 };
 
 static int64_t held(const wr_job *job) { return wr_account_bytes(job->opts.acct); }
 static bool    can_spill(const node *n) { return n->spills; }
 static int64_t share_of(int64_t bytes, int percent) { return bytes / 100 * percent; }
+
+static int     spill_percent(const wr_job *job, bool already) {
+    return job->opts.state_dir ? (already ? SAVED_SPILL_UNTIL : SAVED_SPILL_FROM) : already ? SPILL_UNTIL : SPILL_FROM;
+}
 
 /* ---- figures at the start ---- */
 static uint32_t count_queues(const wr_job *job) {
@@ -31,6 +37,12 @@ static size_t queue_limit(const wr_job *job) {
     uint32_t n = WR_MAX(count_queues(job), 1u);
     int64_t  all = job->budget.limit ? atomic_load(&job->budget.data) / 8 : 256 << 20;
     return (size_t)WR_MIN(WR_MAX(all / n, (int64_t)QUEUE_BYTES_MIN), (int64_t)QUEUE_BYTES_MAX);
+}
+
+/* Smaller batches where memory is small: 16 KiB of budget a row in flight. */
+uint32_t budget_batch_rows(int64_t limit_bytes, uint32_t n_workers) {
+    if (!limit_bytes) return WR_BATCH_MAX;
+    return (uint32_t)WR_MIN(WR_MAX(limit_bytes / n_workers / (16 << 10), (int64_t)256), (int64_t)WR_BATCH_MAX);
 }
 
 /* What the job cannot do without: the process, what is charged already, two turns a worker, one full batch in each queue, the least of each map. */
@@ -59,10 +71,10 @@ static int64_t life_of(const wr_pnode *p) { return p->bill.bound == WR_BOUND_TIM
 
 static void note_spills(wr_job *job) {
     for (uint32_t k = 0; k < job->n_workers; k++)
-        for (uint32_t i = 0; i < job->n_nodes; i++) {
-            node       *n = &job->workers[k].nodes[i];
+        for (uint32_t i = 0; i < job->workers[k].n_tasks; i++) {
+            node       *n = job->workers[k].tasks[i].head;
             wr_op_usage u = {0};
-            if (n->p && n->op) n->op->vt->usage(n->op, &u);
+            if (n->op) n->op->vt->usage(n->op, &u);
             //KMAP n->spills = u.spills;
         }
 }
@@ -123,7 +135,7 @@ static void set_limits(wr_job *job, bool any) {
     if (any && n) {
         int64_t others = held(job) - state, in_flight = wr_account_bytes(&job->queue_acct) + wr_account_bytes(&job->buffer_acct);
         int64_t data = atomic_load(&b->data), room = WR_MAX(share_of(data, 10), in_flight);
-        level = WR_MAX(water_level(bytes, n, share_of(data, 95) - (others - in_flight) - room), (int64_t)MAP_BYTES_MIN);
+        level = WR_MAX(water_level(bytes, n, share_of(data, job->opts.state_dir ? SAVED_STATE_MOST : STATE_MOST) - (others - in_flight) - room), (int64_t)MAP_BYTES_MIN);
     }
     bool changed = false;
     if (job->opts.map_bytes) n = 0; /* they stay as they are */
@@ -145,7 +157,7 @@ static budget_level level_for(const wr_job *job, int64_t bytes) {
     if (bytes > data + data / 20) return BUDGET_SHUT;
     if (bytes > data) return BUDGET_TRICKLE;
     if (bytes > share_of(data, 92)) return BUDGET_SLOW;
-    if (bytes > share_of(data, before >= BUDGET_SPILL ? 45 : 60)) return BUDGET_SPILL;
+    if (bytes > share_of(data, spill_percent(job, before >= BUDGET_SPILL))) return BUDGET_SPILL;
     return BUDGET_CALM;
 }
 
@@ -164,27 +176,35 @@ static void work_out(wr_job *job) {
 }
 
 /* ---- workers ---- */
+/* An operator that stopped in the middle of a watermark may hold on to entries: its turn comes later. */
+static wr_status apply_limits(worker *w, uint32_t version, wr_err *err) {
+    bool all = true;
+    for (uint32_t i = 0; i < w->n_tasks; i++) {
+        node   *n = w->tasks[i].head;
+        int64_t bytes = atomic_load_explicit(&w->job->budget.limits[w->index * w->job->n_nodes + n->p->index], memory_order_relaxed);
+        if (!n->spills || bytes == n->limit_bytes) continue;
+        if (w->tasks[i].wm_pending) {
+            all = false;
+            continue;
+        }
+        n->limit_bytes = bytes;
+        (void)err; //KMAP WR_TRY(n->op->vt->limit(n->op, bytes, err));
+    }
+    if (all) w->budget_version = version;
+    return WR_OK;
+}
+
 wr_status budget_step(worker *w, int64_t now_us, wr_err *err) {
     wr_job *job = w->job;
     budget *b = &job->budget;
     int level = atomic_load_explicit(&b->level, memory_order_relaxed);
-    if (b->limit && (level != BUDGET_CALM || held(job) > share_of(atomic_load_explicit(&b->data, memory_order_relaxed), 60)) &&
+    if (b->limit && (level != BUDGET_CALM || held(job) > share_of(atomic_load_explicit(&b->data, memory_order_relaxed), spill_percent(job, false))) &&
         (now_us - w->budget_us >= WORK_US || job->opts.simulate)) {
         w->budget_us = now_us;
         work_out(job);
     }
     uint32_t version = atomic_load_explicit(&b->version, memory_order_acquire);
-    if (version == w->budget_version) return WR_OK;
-    for (uint32_t i = 0; i < job->n_nodes; i++) {
-        node *n = &w->nodes[i];
-        if (!n->p || !can_spill(n)) continue;
-        int64_t bytes = atomic_load_explicit(&b->limits[w->index * job->n_nodes + i], memory_order_relaxed);
-        if (bytes == n->limit_bytes) continue;
-        n->limit_bytes = bytes;
-        (void)err; //KMAP WR_TRY(n->op->vt->limit(n->op, bytes, err));
-    }
-    w->budget_version = version;
-    return WR_OK;
+    return version == w->budget_version ? WR_OK : apply_limits(w, version, err);
 }
 
 bool budget_may_read(worker *w) {

@@ -17,7 +17,7 @@ wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **
     job->arena = wr_arena_new(NULL);
     job->n_workers = WR_MIN(WR_MAX(opts->n_workers, 1u), 64u);
     job->n_groups = opts->n_key_groups ? opts->n_key_groups : WR_KEY_GROUPS_DEFAULT;
-    job->batch_rows = opts->batch_rows ? WR_MIN(opts->batch_rows, (uint32_t)WR_BATCH_MAX) : WR_BATCH_MAX;
+    job->batch_rows = opts->batch_rows ? WR_MIN(opts->batch_rows, (uint32_t)WR_BATCH_MAX) : budget_batch_rows(opts->acct->limit, job->n_workers);
     job->n_nodes = plan->nodes.n;
     job->turn_lock = wr_mutex_new();
     job->err_lock = wr_mutex_new();
