@@ -1,0 +1,578 @@
+/* state/tier.c: tables, batches, epochs and the account of the tier (tier.h); RocksDB itself is behind tier_rocks.h.
+ *
+ * Idea       a batch is one buffer of operations; an index over it is built when somebody first reads through it, so that a save, which nobody
+ *            reads through, pays nothing. Table numbers are kept in table 0 of the database itself, so they are part of every image.
+ * Order      a staged batch is written in key order when it holds no range: sorted inserts are what a memtable likes best. Equal keys keep
+ *            their order.
+ * Thread     `lock` guards opening, names, staged batches and the first error; the database is published once, with release.               */
+#include "state/tier.h"
+#include "base/hash.h"
+#include "state/tier_rocks.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TABLES_MAX = 65000, DEFAULT_BYTES = 64 << 20, LEAST_BYTES = 1 << 20 };
+
+typedef struct batch_row { uint64_t hash; size_t at; } batch_row; /* at: of the last operation on the key */
+typedef struct batch_key { const char *ops; wr_str key; } batch_key;
+static bool row_is(const batch_row *row, const batch_key *key) {
+    wr_rocks_op op;
+    memcpy(&op, key->ops + row->at, sizeof op);
+    return op.key_len == key->key.len && !memcmp(key->ops + row->at + sizeof op, key->key.ptr, op.key_len);
+}
+#define WR_TABLE_NAME batch_index
+#define WR_TABLE_ROW batch_row
+#define WR_TABLE_KEY batch_key
+#define WR_TABLE_EQUAL(row, key) row_is(row, key)
+#include "base/table.h"
+
+struct wr_tier_batch {
+    wr_tier    *tier;
+    wr_sbuf     ops;
+    uint32_t    n;
+    bool        ranges;
+    batch_index index;
+    size_t      indexed; /* bytes of ops that the index knows */
+    int64_t     charged;
+};
+
+struct wr_tier {
+    wr_world *world;
+    char     *dir;
+    wr_account *acct;
+    int64_t   memory_bytes, attach_bytes;
+    wr_mutex *lock;
+    _Atomic(wr_rocks *) db;
+    bool      made;                 /* the working directory exists by us */
+    WR_ARR(char *) names;           /* of table i + 1 */
+    WR_ARR(wr_tier_batch *) staged;
+    _Atomic uint64_t epoch, imaged, reads, hits, writes;
+    _Atomic int64_t  charged, rocks_charged;
+    bool      failed;
+    wr_err    first;
+};
+
+struct wr_tier_scan {
+    wr_tier       *tier;
+    wr_rocks_scan *scan;
+};
+
+static wr_rocks *db_of(const wr_tier *tier) { return atomic_load_explicit(&((wr_tier *)(uintptr_t)tier)->db, memory_order_acquire); }
+
+/* Keeps the first failure; gives it to the caller too. */
+static wr_status failed(wr_tier *tier, wr_status status, const wr_err *what, wr_err *err) {
+    if (status == WR_OK) return WR_OK;
+    wr_mutex_lock(tier->lock);
+    if (!tier->failed) tier->first = *what;
+    tier->failed = true;
+    wr_mutex_unlock(tier->lock);
+    if (err) *err = *what;
+    return status;
+}
+
+wr_tier *wr_tier_new(const wr_tier_opts *opts) {
+    wr_tier *tier = wr_calloc(1, sizeof *tier);
+    tier->world = opts->world;
+    tier->dir = wr_strdup(opts->dir);
+    tier->acct = opts->acct;
+    tier->memory_bytes = opts->memory_bytes > 0 ? WR_MAX(opts->memory_bytes, LEAST_BYTES) : DEFAULT_BYTES;
+    tier->attach_bytes = opts->attach_bytes;
+    tier->lock = wr_mutex_new();
+    return tier;
+}
+
+/* The directory and what lies in it, two levels deep at most (an image that was not finished); a path that is not there is fine. */
+static wr_status remove_tree(wr_world *w, const char *dir, int levels, wr_err *err) {
+    wr_file_info info, *list;
+    bool         exists;
+    size_t       n;
+    WR_TRY(w->vt->stat(w, dir, &info, &exists, err));
+    if (!exists) return WR_OK;
+    WR_TRY(w->vt->list(w, dir, &list, &n, err));
+    wr_status status = WR_OK;
+    wr_sbuf   path = {0};
+    for (size_t i = 0; i < n && status == WR_OK; i++) {
+        wr_sbuf_clear(&path);
+        wr_sbuf_printf(&path, "%s/%s", dir, list[i].name);
+        status = list[i].is_dir && levels > 0 ? remove_tree(w, path.at, levels - 1, err) : w->vt->remove(w, path.at, err);
+    }
+    wr_sbuf_free(&path);
+    wr_free(list);
+    return status == WR_OK ? w->vt->remove(w, dir, err) : status;
+}
+
+void wr_tier_free(wr_tier *tier) {
+    if (!tier) return;
+    for (uint32_t i = 0; i < tier->staged.n; i++) wr_tier_batch_free(tier->staged.at[i]);
+    wr_arr_free(&tier->staged);
+    wr_rocks_close(db_of(tier));
+    if (tier->made) remove_tree(tier->world, tier->dir, 2, NULL); /* scratch: what cannot be removed is removed by the next start */
+    if (tier->acct) wr_account_add(tier->acct, -atomic_load(&tier->charged));
+    for (uint32_t i = 0; i < tier->names.n; i++) wr_free(tier->names.at[i]);
+    wr_arr_free(&tier->names);
+    wr_mutex_free(tier->lock);
+    wr_free(tier->dir);
+    wr_free(tier);
+}
+
+bool        wr_tier_is_open(const wr_tier *tier) { return db_of(tier) != NULL; }
+int64_t     wr_tier_attach_bytes(const wr_tier *tier) { return tier->attach_bytes; }
+const char *wr_tier_dir(const wr_tier *tier) { return tier->dir; }
+
+wr_status wr_tier_error(wr_tier *tier, wr_err *err) {
+    wr_rocks *db = db_of(tier);
+    wr_err    background;
+    wr_status status = db ? wr_rocks_background_error(db, &background) : WR_OK;
+    if (status != WR_OK) failed(tier, status, &background, NULL);
+    wr_mutex_lock(tier->lock);
+    status = tier->failed ? tier->first.status : WR_OK;
+    if (tier->failed && err) *err = tier->first;
+    wr_mutex_unlock(tier->lock);
+    return status;
+}
+
+/* ---- opening and tables: with the lock held ---- */
+
+static wr_status open_locked(wr_tier *tier, bool create, wr_err *err) {
+    if (db_of(tier)) return WR_OK;
+    if (create) {
+        WR_TRY(remove_tree(tier->world, tier->dir, 2, err));
+        WR_TRY(tier->world->vt->make_dirs(tier->world, tier->dir, err));
+    }
+    tier->made = true;
+    wr_rocks *db;
+    WR_TRY(wr_rocks_open(&(wr_rocks_opts){tier->world, tier->dir, tier->memory_bytes, create}, &db, err));
+    atomic_store_explicit(&tier->db, db, memory_order_release);
+    return WR_OK;
+}
+
+static void op_add(wr_sbuf *ops, wr_rocks_kind kind, wr_str key, wr_str value) {
+    wr_rocks_op op = {kind, (uint32_t)key.len, (uint32_t)value.len};
+    wr_sbuf_reserve(ops, sizeof op + key.len + value.len);
+    wr_sbuf_add(ops, &op, sizeof op);
+    wr_sbuf_add_str(ops, key);
+    wr_sbuf_add_str(ops, value);
+}
+
+static bool find_locked(wr_tier *tier, const char *name, uint16_t *out) {
+    for (uint32_t i = 0; i < tier->names.n; i++)
+        if (tier->names.at[i] && !strcmp(tier->names.at[i], name)) return *out = (uint16_t)(i + 1), true;
+    return false;
+}
+
+static wr_status table_locked(wr_tier *tier, const char *name, uint16_t *out, wr_err *err) {
+    if (find_locked(tier, name, out)) return WR_OK;
+    if (tier->names.n >= TABLES_MAX) return wr_fail(err, WR_LIMIT, "54000", "the state on disk has its %d tables already", TABLES_MAX);
+    WR_TRY(open_locked(tier, true, err));
+    wr_sbuf key = {0}, op = {0};
+    wr_sbuf_add(&key, "\0\0", 2);
+    wr_sbuf_addz(&key, name);
+    uint32_t number = tier->names.n + 1;
+    char     value[2] = {(char)(number >> 8), (char)number};
+    op_add(&op, WR_ROCKS_PUT, wr_sbuf_str(&key), (wr_str){value, 2});
+    size_t    at = 0;
+    wr_status status = wr_rocks_write(db_of(tier), op.at, &at, 1, true, err);
+    wr_sbuf_free(&key);
+    wr_sbuf_free(&op);
+    if (status != WR_OK) return status;
+    wr_arr_push(&tier->names, wr_strdup(name));
+    *out = (uint16_t)number;
+    return WR_OK;
+}
+
+wr_status wr_tier_table(wr_tier *tier, const char *name, uint16_t *out, wr_err *err) {
+    wr_err what;
+    wr_mutex_lock(tier->lock);
+    wr_status status = table_locked(tier, name, out, &what);
+    wr_mutex_unlock(tier->lock);
+    return failed(tier, status, &what, err);
+}
+
+bool wr_tier_find_table(wr_tier *tier, const char *name, uint16_t *out) {
+    wr_mutex_lock(tier->lock);
+    bool found = find_locked(tier, name, out);
+    wr_mutex_unlock(tier->lock);
+    return found;
+}
+
+static wr_status names_load(wr_tier *tier, wr_err *err) {
+    wr_rocks_scan *scan = wr_rocks_scan_new(db_of(tier), (wr_rocks_bytes){"\0\0", 2}, (wr_rocks_bytes){"\0\1", 2});
+    wr_rocks_bytes key, value;
+    bool           damaged = false;
+    while (!damaged && wr_rocks_scan_next(scan, &key, &value)) {
+        const uint8_t *v = (const uint8_t *)value.ptr;
+        uint32_t       number = value.len == 2 ? (uint32_t)(v[0] << 8 | v[1]) : 0;
+        damaged = key.len < 3 || !number || number > TABLES_MAX;
+        while (!damaged && tier->names.n < number) wr_arr_push(&tier->names, NULL);
+        if (damaged || tier->names.at[number - 1]) {
+            damaged = true;
+            break;
+        }
+        char *name = wr_calloc(1, key.len - 1);
+        memcpy(name, key.ptr + 2, key.len - 2);
+        tier->names.at[number - 1] = name;
+    }
+    wr_status status = wr_rocks_scan_free(scan, err);
+    return status == WR_OK && damaged ? wr_fail(err, WR_CORRUPT, "XX001", "the list of tables of the state on disk is damaged") : status;
+}
+
+wr_status wr_tier_restore(wr_tier *tier, wr_err *err) {
+    wr_err what;
+    wr_mutex_lock(tier->lock);
+    wr_status status = db_of(tier) ? wr_fail(&what, WR_USER, "55000", "the state on disk is open already") : open_locked(tier, false, &what);
+    if (status == WR_OK) status = names_load(tier, &what);
+    wr_mutex_unlock(tier->lock);
+    return failed(tier, status, &what, err);
+}
+
+/* ---- account ---- */
+
+static void charge(wr_tier *tier, int64_t bytes) {
+    if (!tier->acct || !bytes) return;
+    atomic_fetch_add_explicit(&tier->charged, bytes, memory_order_relaxed);
+    wr_account_add(tier->acct, bytes);
+}
+
+static void rocks_bytes(const wr_rocks_stats *s, wr_tier *tier) {
+    int64_t now = s->memtable_bytes + s->reader_bytes + s->cache_bytes;
+    charge(tier, now - atomic_exchange(&tier->rocks_charged, now));
+}
+
+void wr_tier_stats_get(wr_tier *tier, wr_tier_stats *out) {
+    memset(out, 0, sizeof *out);
+    wr_rocks *db = db_of(tier);
+    if (!db) return;
+    wr_rocks_stats s;
+    wr_rocks_stats_get(db, &s);
+    rocks_bytes(&s, tier);
+    out->memory_bytes = s.memtable_bytes + s.reader_bytes + s.cache_bytes;
+    out->disk_bytes = s.disk_bytes;
+    out->pending_compaction_bytes = s.pending_bytes;
+    out->written_bytes = s.written_bytes;
+    out->reads = atomic_load_explicit(&tier->reads, memory_order_relaxed);
+    out->read_hits = atomic_load_explicit(&tier->hits, memory_order_relaxed);
+    out->writes = atomic_load_explicit(&tier->writes, memory_order_relaxed);
+}
+
+/* ---- batches ---- */
+
+wr_tier_batch *wr_tier_batch_new(wr_tier *tier) {
+    wr_tier_batch *b = wr_calloc(1, sizeof *b);
+    b->tier = tier;
+    return b;
+}
+
+static void batch_charge(wr_tier_batch *b) {
+    int64_t now = (int64_t)(b->ops.cap + batch_index_bytes(&b->index));
+    if (now == b->charged) return;
+    charge(b->tier, now - b->charged);
+    b->charged = now;
+}
+
+static void batch_clear(wr_tier_batch *b, bool keep_room) {
+    batch_index_free(&b->index);
+    b->indexed = 0;
+    b->n = 0;
+    b->ranges = false;
+    if (keep_room && b->ops.cap <= 1 << 20) wr_sbuf_clear(&b->ops);
+    else {
+        wr_sbuf_free(&b->ops);
+        b->ops = (wr_sbuf){0};
+    }
+    batch_charge(b);
+}
+
+void wr_tier_batch_free(wr_tier_batch *b) {
+    if (!b) return;
+    batch_clear(b, false);
+    wr_free(b);
+}
+
+static void batch_op(wr_tier_batch *b, wr_rocks_kind kind, wr_str key, wr_str value) {
+    op_add(&b->ops, kind, key, value);
+    b->n++;
+    batch_charge(b);
+}
+void wr_tier_batch_put(wr_tier_batch *b, wr_str key, wr_str value) { batch_op(b, WR_ROCKS_PUT, key, value); }
+void wr_tier_batch_delete(wr_tier_batch *b, wr_str key) { batch_op(b, WR_ROCKS_DELETE, key, (wr_str){"", 0}); }
+void wr_tier_batch_delete_range(wr_tier_batch *b, wr_str from, wr_str to) {
+    if (wr_str_cmp(from, to) >= 0) return;
+    batch_op(b, WR_ROCKS_DELETE_RANGE, from, to);
+    b->ranges = true;
+}
+size_t   wr_tier_batch_bytes(const wr_tier_batch *b) { return b->ops.len; }
+uint32_t wr_tier_batch_count(const wr_tier_batch *b) { return b->n; }
+
+static size_t op_at(const char *ops, size_t at, wr_rocks_op *op, wr_str *key, wr_str *value) { /* returns where the next one starts */
+    memcpy(op, ops + at, sizeof *op);
+    *key = (wr_str){ops + at + sizeof *op, op->key_len};
+    *value = (wr_str){key->ptr + op->key_len, op->value_len};
+    return at + sizeof *op + op->key_len + op->value_len;
+}
+
+/* Brings the index up to the end of the operations. */
+static void batch_index_up(wr_tier_batch *b) {
+    while (b->indexed < b->ops.len) {
+        wr_rocks_op op;
+        wr_str      key, value;
+        size_t      at = b->indexed;
+        bool        is_new;
+        b->indexed = op_at(b->ops.at, at, &op, &key, &value);
+        if (op.kind == WR_ROCKS_DELETE_RANGE) continue;
+        batch_index_insert(&b->index, wr_hash_bytes(key.ptr, key.len), &(batch_key){b->ops.at, key}, &is_new)->at = at;
+    }
+    batch_charge(b);
+}
+
+/* ---- sorting: by the eight bytes behind what all keys begin with; that decides nearly always ---- */
+
+typedef struct sort_item { uint64_t head; size_t at; } sort_item;
+
+static size_t common(wr_str a, wr_str b, size_t max) {
+    size_t n = WR_MIN(WR_MIN(a.len, b.len), max);
+    for (size_t i = 0; i < n; i++)
+        if (a.ptr[i] != b.ptr[i]) return i;
+    return n;
+}
+static uint64_t head_of(wr_str key, size_t skip) {
+    uint8_t bytes[8] = {0};
+    memcpy(bytes, key.ptr + skip, WR_MIN(key.len - skip, 8));
+    uint64_t head;
+    memcpy(&head, bytes, 8);
+    return __builtin_bswap64(head);
+}
+static int by_head(const void *a, const void *b) {
+    const sort_item *x = a, *y = b;
+    return x->head != y->head ? (x->head < y->head ? -1 : 1) : 0;
+}
+static int by_key(const void *a, const void *b, void *ops) {
+    const sort_item *x = a, *y = b;
+    if (x->head != y->head) return x->head < y->head ? -1 : 1;
+    wr_rocks_op op;
+    wr_str      k, l, value;
+    op_at(ops, x->at, &op, &k, &value);
+    op_at(ops, y->at, &op, &l, &value);
+    int order = wr_str_cmp(k, l);
+    return order ? order : x->at < y->at ? -1 : 1;
+}
+
+/* Where each operation starts, in key order if there are no ranges. */
+static size_t *batch_order(const wr_tier_batch *b) {
+    sort_item  *items = wr_malloc(b->n * sizeof *items);
+    wr_rocks_op op;
+    wr_str      key, value, first;
+    size_t      skip = SIZE_MAX;
+    op_at(b->ops.at, 0, &op, &first, &value);
+    for (size_t at = 0, i = 0; i < b->n; i++) {
+        items[i].at = at;
+        at = op_at(b->ops.at, at, &op, &key, &value);
+        skip = common(first, key, skip);
+    }
+    for (size_t i = 0; i < b->n && !b->ranges; i++) {
+        op_at(b->ops.at, items[i].at, &op, &key, &value);
+        items[i].head = head_of(key, skip);
+    }
+    if (!b->ranges) qsort_r(items, b->n, sizeof *items, by_key, b->ops.at);
+    size_t *order = wr_malloc(b->n * sizeof *order);
+    for (size_t i = 0; i < b->n; i++) order[i] = items[i].at;
+    wr_free(items);
+    return order;
+}
+
+static wr_status open_for_write(wr_tier *tier, wr_err *err) {
+    if (db_of(tier)) return WR_OK;
+    wr_mutex_lock(tier->lock);
+    wr_status status = open_locked(tier, true, err);
+    wr_mutex_unlock(tier->lock);
+    return status;
+}
+
+static wr_status batch_write(wr_tier *tier, const wr_tier_batch *b, wr_err *err) {
+    if (!b->n) return WR_OK;
+    WR_TRY(open_for_write(tier, err));
+    size_t   *order = batch_order(b);
+    wr_status status = wr_rocks_write(db_of(tier), b->ops.at, order, b->n, !b->ranges, err);
+    wr_free(order);
+    atomic_fetch_add_explicit(&tier->writes, b->n, memory_order_relaxed);
+    return status;
+}
+
+wr_status wr_tier_write(wr_tier *tier, wr_tier_batch *b, wr_err *err) {
+    wr_err    what;
+    wr_status status = batch_write(tier, b, &what);
+    batch_clear(b, true);
+    return failed(tier, status, &what, err);
+}
+
+/* ---- reading ---- */
+
+typedef struct got {
+    wr_tier_found *found;
+    wr_sbuf       *out;
+    uint32_t       which[WR_ROCKS_GETS], hits;
+} got;
+
+static void take(void *self, uint32_t i, const char *value, size_t len) {
+    got *g = self;
+    g->found[g->which[i]] = (wr_tier_found){true, g->out->len, len};
+    wr_sbuf_add(g->out, value, len);
+    g->hits++;
+}
+
+/* true: the batch knows the key (put or deleted). */
+static bool batch_knows(const wr_tier_batch *b, wr_str key, wr_tier_found *found, wr_sbuf *out) {
+    const batch_row *row = batch_index_find(&b->index, wr_hash_bytes(key.ptr, key.len), &(batch_key){b->ops.at, key});
+    if (!row) return false;
+    wr_rocks_op op;
+    wr_str      k, value;
+    op_at(b->ops.at, row->at, &op, &k, &value);
+    if (op.kind == WR_ROCKS_PUT) {
+        *found = (wr_tier_found){true, out->len, value.len};
+        wr_sbuf_add_str(out, value);
+    }
+    return true;
+}
+
+/* The keys' numbers in key order: neighbours share blocks. */
+static sort_item *read_order(const wr_str *keys, uint32_t n) {
+    sort_item *items = wr_malloc(n * sizeof *items);
+    size_t     skip = SIZE_MAX;
+    for (uint32_t i = 0; i < n; i++) skip = common(keys[0], keys[i], skip);
+    for (uint32_t i = 0; i < n; i++) items[i] = (sort_item){head_of(keys[i], skip), i};
+    qsort(items, n, sizeof *items, by_head);
+    return items;
+}
+
+wr_status wr_tier_get(wr_tier *tier, wr_tier_batch *through, const wr_str *keys, uint32_t n, wr_tier_found *found, wr_sbuf *out, wr_err *err) {
+    memset(found, 0, n * sizeof *found);
+    if (through) batch_index_up(through);
+    wr_rocks *db = db_of(tier);
+    if (!n || (!db && !through)) return WR_OK;
+    got            g = {.found = found, .out = out};
+    wr_rocks_bytes asked[WR_ROCKS_GETS];
+    wr_err         what;
+    wr_status      status = WR_OK;
+    sort_item     *order = n > WR_ROCKS_GETS ? read_order(keys, n) : NULL;
+    for (uint32_t i = 0; i < n && status == WR_OK;) {
+        uint32_t m = 0;
+        for (; i < n && m < WR_ROCKS_GETS; i++) {
+            uint32_t k = order ? (uint32_t)order[i].at : i;
+            if (through && batch_knows(through, keys[k], &found[k], out)) continue;
+            g.which[m] = k;
+            asked[m++] = (wr_rocks_bytes){keys[k].ptr, keys[k].len};
+        }
+        if (m && db) status = wr_rocks_get(db, asked, m, take, &g, &what);
+    }
+    wr_free(order);
+    atomic_fetch_add_explicit(&tier->reads, n, memory_order_relaxed);
+    atomic_fetch_add_explicit(&tier->hits, g.hits, memory_order_relaxed);
+    return failed(tier, status, &what, err);
+}
+
+wr_tier_scan *wr_tier_scan_new(wr_tier *tier, wr_str from, wr_str to) {
+    wr_tier_scan *scan = wr_calloc(1, sizeof *scan);
+    scan->tier = tier;
+    if (db_of(tier)) scan->scan = wr_rocks_scan_new(db_of(tier), (wr_rocks_bytes){from.ptr, from.len}, (wr_rocks_bytes){to.ptr, to.len});
+    return scan;
+}
+
+bool wr_tier_scan_next(wr_tier_scan *scan, wr_str *key, wr_str *value) {
+    wr_rocks_bytes k, v;
+    if (!scan->scan || !wr_rocks_scan_next(scan->scan, &k, &v)) return false;
+    *key = (wr_str){k.ptr, k.len};
+    *value = (wr_str){v.ptr, v.len};
+    return true;
+}
+
+wr_status wr_tier_scan_free(wr_tier_scan *scan, wr_err *err) {
+    wr_err    what;
+    wr_status status = scan->scan ? wr_rocks_scan_free(scan->scan, &what) : WR_OK;
+    status = failed(scan->tier, status, &what, err);
+    wr_free(scan);
+    return status;
+}
+
+/* ---- images ---- */
+
+void     wr_tier_begin(wr_tier *tier, uint64_t epoch) { atomic_store(&tier->epoch, epoch); }
+uint64_t wr_tier_epoch(const wr_tier *tier) { return atomic_load(&((wr_tier *)(uintptr_t)tier)->epoch); }
+bool     wr_tier_frozen(const wr_tier *tier, uint64_t cut_epoch) { return cut_epoch > atomic_load(&((wr_tier *)(uintptr_t)tier)->imaged); }
+
+void wr_tier_stage(wr_tier *tier, wr_tier_batch *batch) {
+    wr_mutex_lock(tier->lock);
+    wr_arr_push(&tier->staged, batch);
+    wr_mutex_unlock(tier->lock);
+}
+
+static wr_tier_batch *staged_next(wr_tier *tier) {
+    wr_mutex_lock(tier->lock);
+    wr_tier_batch *b = tier->staged.n ? tier->staged.at[0] : NULL;
+    if (b) memmove(tier->staged.at, tier->staged.at + 1, --tier->staged.n * sizeof b); /* in the order in which they came: few */
+    wr_mutex_unlock(tier->lock);
+    return b;
+}
+
+static wr_status staged_write(wr_tier *tier, uint64_t *bytes, wr_err *err) {
+    wr_status status = WR_OK;
+    for (wr_tier_batch *b; status == WR_OK && (b = staged_next(tier));) {
+        *bytes += b->ops.len;
+        status = batch_write(tier, b, err);
+        wr_tier_batch_free(b);
+    }
+    return status;
+}
+
+static wr_status files_list(wr_tier *tier, const char *dir, wr_tier_file **files, uint32_t *n, wr_err *err) {
+    wr_file_info *list;
+    size_t        all;
+    WR_TRY(tier->world->vt->list(tier->world, dir, &list, &all, err));
+    WR_ARR(wr_tier_file) found = {0};
+    wr_status status = WR_OK;
+    for (size_t i = 0; i < all && status == WR_OK; i++) {
+        wr_tier_file f = {.bytes = list[i].size_bytes};
+        size_t       len = strlen(list[i].name);
+        bool         fits = len < sizeof f.name && snprintf(f.path, sizeof f.path, "%s/%s", dir, list[i].name) < (int)sizeof f.path;
+        if (!fits) {
+            status = wr_fail(err, WR_LIMIT, "54000", "the path of the directory '%s' is too long for the files of an image", dir);
+            break;
+        }
+        memcpy(f.name, list[i].name, len + 1);
+        f.sorted = len > 4 && !strcmp(f.name + len - 4, ".sst");
+        if (f.bytes || f.sorted) wr_arr_push(&found, f); /* an empty log file says nothing */
+    }
+    wr_free(list);
+    if (status != WR_OK) wr_arr_free(&found);
+    *files = found.at;
+    *n = found.n;
+    return status;
+}
+
+static wr_status image(wr_tier *tier, const char *dir, wr_tier_file **files, uint32_t *n, uint64_t *staged_bytes, wr_err *err) {
+    wr_world *w = tier->world;
+    WR_TRY(staged_write(tier, staged_bytes, err));
+    if (!db_of(tier)) return WR_OK;
+    WR_TRY(remove_tree(w, dir, 1, err));
+    wr_sbuf parent = {0};
+    const char *slash = strrchr(dir, '/');
+    wr_sbuf_add(&parent, slash ? dir : ".", slash ? (size_t)WR_MAX(slash - dir, 1) : 1);
+    wr_status status = w->vt->make_dirs(w, parent.at, err);
+    wr_sbuf_free(&parent);
+    if (status == WR_OK) status = wr_rocks_image(db_of(tier), dir, err);
+    return status == WR_OK ? files_list(tier, dir, files, n, err) : status;
+}
+
+wr_status wr_tier_image(wr_tier *tier, const char *dir, wr_tier_file **files, uint32_t *n, uint64_t *staged_bytes, wr_err *err) {
+    wr_err   what;
+    uint64_t epoch = wr_tier_epoch(tier), bytes = 0;
+    *files = NULL;
+    *n = 0;
+    wr_status status = image(tier, dir, files, n, &bytes, &what);
+    if (staged_bytes) *staged_bytes = bytes;
+    if (status == WR_OK) atomic_store(&tier->imaged, epoch);
+    return failed(tier, status, &what, err);
+}
+
+void wr_tier_abandon(wr_tier *tier) {
+    for (wr_tier_batch *b; (b = staged_next(tier));) wr_tier_batch_free(b);
+    atomic_store(&tier->imaged, wr_tier_epoch(tier));
+}
