@@ -22,6 +22,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
+#include <rocksdb/system_clock.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
@@ -143,28 +144,28 @@ struct world_files : rocksdb::FileSystem {
     explicit world_files(struct wr_world *w) : world(w) {}
     const char *Name() const override { return "weir"; }
 
-    IOStatus open(const std::string &name, bool write, struct wr_file **out) {
+    IOStatus open_file(const std::string &name, bool write, struct wr_file **out) {
         wr_err err;
         return wr_rocks_file_open(world, name.c_str(), write, out, &err) == WR_OK ? IOStatus::OK() : status_of(err);
     }
     IOStatus NewSequentialFile(const std::string &name, const rocksdb::FileOptions &, std::unique_ptr<rocksdb::FSSequentialFile> *result,
                                IODebugContext *) override {
         struct wr_file *f = nullptr;
-        IOStatus        s = open(name, false, &f);
+        IOStatus        s = open_file(name, false, &f);
         if (s.ok()) result->reset(new sequential_file(world, f));
         return s;
     }
     IOStatus NewRandomAccessFile(const std::string &name, const rocksdb::FileOptions &, std::unique_ptr<rocksdb::FSRandomAccessFile> *result,
                                  IODebugContext *) override {
         struct wr_file *f = nullptr;
-        IOStatus        s = open(name, false, &f);
+        IOStatus        s = open_file(name, false, &f);
         if (s.ok()) result->reset(new random_file(world, f));
         return s;
     }
     IOStatus NewWritableFile(const std::string &name, const rocksdb::FileOptions &o, std::unique_ptr<rocksdb::FSWritableFile> *result,
                              IODebugContext *) override {
         struct wr_file *f = nullptr;
-        IOStatus        s = open(name, true, &f);
+        IOStatus        s = open_file(name, true, &f);
         if (s.ok()) result->reset(new writable_file(world, f, o, is_table(name) ? &written : nullptr));
         return s;
     }
@@ -248,6 +249,19 @@ struct silent : rocksdb::Logger {
     silent() : Logger(rocksdb::InfoLogLevel::HEADER_LEVEL) {}
     using Logger::Logv;
     void Logv(const char *, va_list) override {}
+};
+
+/* After a failed flush or compaction RocksDB's thread sleeps a second before it sees that there will be no other: a stopping job need not wait for that. */
+struct short_sleeps : rocksdb::SystemClockWrapper {
+    short_sleeps() : SystemClockWrapper(rocksdb::SystemClock::Default()) {}
+    const char *Name() const override { return "weir"; }
+    void SleepForMicroseconds(int us) override { SystemClockWrapper::SleepForMicroseconds(std::min(us, 10000)); }
+};
+struct world_env : rocksdb::EnvWrapper {
+    explicit world_env(const std::shared_ptr<world_files> &files) : EnvWrapper(rocksdb::NewCompositeEnv(files)) {
+        file_system_ = files;
+        system_clock_ = std::make_shared<short_sleeps>();
+    }
 };
 
 /* ---- filters: Ribbon (30 % smaller than Bloom of the same power) with as many bits a key as the memory can take ---- */
@@ -368,7 +382,7 @@ extern "C" wr_status wr_rocks_open(const wr_rocks_opts *opts, wr_rocks **out, wr
     *out = nullptr;
     std::unique_ptr<wr_rocks> r(new wr_rocks);
     r->files = std::make_shared<world_files>(opts->world);
-    r->env = rocksdb::NewCompositeEnv(r->files);
+    r->env.reset(new world_env(r->files));
     r->cache_bytes = opts->memory_bytes * 3 / 5;
     r->cache_floor = opts->memory_bytes / 16;
     r->cache = rocksdb::NewLRUCache(size_t(r->cache_bytes));
