@@ -67,14 +67,17 @@ void job_files(job_args *args, int argc, char **argv, int from) {
 }
 
 /* Standard input as a script: `weir run -`. */
+wr_status read_stdin(wr_sbuf *text, wr_err *err) {
+    char buf[65536];
+    for (size_t n; (n = fread(buf, 1, sizeof buf, stdin)) > 0 && text->len <= WR_SQL_TEXT_BYTES_MAX;) wr_sbuf_add(text, buf, n);
+    if (ferror(stdin)) return wr_fail(err, WR_IO, "58030", "cannot read the script from standard input: %s", strerror(errno));
+    if (text->len > WR_SQL_TEXT_BYTES_MAX) return wr_fail(err, WR_LIMIT, "54000", "the script on standard input is longer than 64 MiB");
+    return WR_OK;
+}
 static wr_status load_stdin(wr_session *session, wr_err *err) {
-    wr_sbuf text = {0};
-    char    buf[65536];
-    for (size_t n; (n = fread(buf, 1, sizeof buf, stdin)) > 0 && text.len <= WR_SQL_TEXT_BYTES_MAX;) wr_sbuf_add(&text, buf, n);
-    wr_status status = WR_OK;
-    if (ferror(stdin)) status = wr_fail(err, WR_IO, "58030", "cannot read the script from standard input: %s", strerror(errno));
-    else if (text.len > WR_SQL_TEXT_BYTES_MAX) status = wr_fail(err, WR_LIMIT, "54000", "the script on standard input is longer than 64 MiB");
-    else wr_session_load_text(session, "standard input", wr_sbuf_str(&text));
+    wr_sbuf   text = {0};
+    wr_status status = read_stdin(&text, err);
+    if (status == WR_OK) wr_session_load_text(session, "standard input", wr_sbuf_str(&text));
     wr_sbuf_free(&text);
     return status;
 }

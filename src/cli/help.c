@@ -76,6 +76,14 @@ static const page pages[] = {
      "      --events N          1M, over the three logs\n"
      "      --rate N            events a second in event time: 10000\n"
      "      --shuffle N         each run of N events out of order; 1: in order\n"},
+    {"fmt", "lay scripts out in one style",
+     "usage: weir fmt [--write | --check] FILE...\n"
+     "\n"
+     "  FILE                 SQL scripts; - is standard input\n"
+     "  -w, --write          replace each file that is not in this style yet; without it the result goes to stdout\n"
+     "  -c, --check          print the names of such files; exit code 1 if there is one\n"
+     "\n"
+     "Only white space changes, and reserved words become upper case. Comments stay where they are.\n"},
     {"help", "this, and 'weir help COMMAND', exit-codes, settings, connectors, formats", NULL},
     {"version", "what this is", "usage: weir version\n"},
 };

@@ -612,6 +612,8 @@ WR_NODISCARD wr_status wr_sql_parse_expr(wr_arena *arena, uint32_t file, wr_str 
 WR_NODISCARD wr_status wr_sql_parse_type(wr_arena *arena, uint32_t file, wr_str text, wr_diags *diags, wr_ast_type **out);
 WR_NODISCARD wr_status wr_sql_parse_query(wr_arena *arena, uint32_t file, wr_str text, wr_diags *diags, wr_ast_query **out);
 
+/* A whole script laid out anew, comments kept, reserved words in upper case: appended to out. WR_USER: it has lexical errors (diags). */
+wr_status wr_sql_pretty(uint32_t file, wr_str text, wr_diags *diags, wr_sbuf *out);
 /* Back to SQL over several lines, without a final ';' or line end. Re-parsable. */
 void wr_sql_format(const wr_ast_stmt *stmt, wr_sbuf *out);
 void wr_sql_format_query(const wr_ast_query *query, wr_sbuf *out);
