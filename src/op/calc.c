@@ -50,7 +50,7 @@ static void calc_close(wr_op *op) {
 }
 static const wr_op_vt calc_vt = {
     .name = "calc", .on_batch = calc_on_batch, .on_watermark = wr_op_no_watermark, .output_watermark = wr_op_same_watermark, .save = wr_op_no_save,
-    .load = wr_op_no_load, .usage = wr_op_no_usage, .close = calc_close,
+    .load = wr_op_no_load, .usage = wr_op_no_usage, .limit = wr_op_no_limit, .close = calc_close,
 };
 wr_op *wr_calc_new(const wr_calc_opts *opts, wr_op_ctx *ctx) {
     calc *c = wr_calloc(1, sizeof *c);

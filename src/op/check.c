@@ -108,15 +108,16 @@ static int64_t check_output_watermark(const wr_op *op, int64_t wm_us) {
     const check *c = (const check *)op;
     return c->inner->vt->output_watermark(c->inner, wm_us);
 }
-static void check_save(wr_op *op, wr_sbuf *out) {
+static wr_status check_save(wr_op *op, wr_sbuf *out, wr_err *err) {
     check *c = (check *)op;
     wr_assert(!c->paused);
-    c->inner->vt->save(c->inner, out);
+    return c->inner->vt->save(c->inner, out, err);
 }
 static wr_status check_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     return ((check *)op)->inner->vt->load(((check *)op)->inner, in, from, to, err);
 }
 static void check_usage(const wr_op *op, wr_op_usage *out) { ((const check *)op)->inner->vt->usage(((const check *)op)->inner, out); }
+static wr_status check_limit(wr_op *op, int64_t bytes, wr_err *err) { return ((check *)op)->inner->vt->limit(((check *)op)->inner, bytes, err); }
 static void check_close(wr_op *op) {
     ((check *)op)->inner->vt->close(((check *)op)->inner);
     wr_free(op);
@@ -126,7 +127,7 @@ wr_op *wr_op_check(wr_op *inner, const wr_schema *const *inputs, uint32_t n_inpu
     check *c = wr_calloc(1, sizeof *c);
     c->vt = (wr_op_vt){
         .name = inner->vt->name, .on_batch = check_on_batch, .on_watermark = check_on_watermark, .output_watermark = check_output_watermark,
-        .save = check_save, .load = check_load, .usage = check_usage, .close = check_close,
+        .save = check_save, .load = check_load, .usage = check_usage, .limit = check_limit, .close = check_close,
     };
     c->op = (wr_op){&c->vt, inner->ctx};
     c->inner = inner;

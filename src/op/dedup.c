@@ -32,7 +32,7 @@ typedef struct dedup {
     wr_kmap      *map;
     wr_timers    *timers;    /* held rows by time; payload = slot */
     int64_t       wm_us, heap_bytes, heap_told;
-    uint32_t      batch_no, sweep_at;
+    uint32_t      batch_no;
     wr_sbuf       scratch;
     uint64_t      hash[WR_BATCH_MAX];
     uint32_t      slots[WR_BATCH_MAX];
@@ -89,23 +89,22 @@ static int64_t clock_us(const dedup *d) { return d->opts.ttl_event_time ? d->wm_
 static bool    expired(const dedup *d, const entry *e, int64_t now_us) {
     return d->opts.ttl_us && now_us != WR_TIME_MIN && now_us != WR_TIME_MAX && e->state == ENTRY_OUT && e->used_us != WR_TIME_MIN && now_us - e->used_us >= d->opts.ttl_us;
 }
-static void sweep(dedup *d) {
-    int64_t now_us = clock_us(d);
-    for (uint32_t i = 0; i < SWEEP_SLOTS && d->opts.ttl_us; i++) {
-        d->sweep_at = wr_kmap_next(d->map, d->sweep_at);
-        if (d->sweep_at == WR_SLOT_NONE) break;
-        if (!expired(d, wr_kmap_value(d->map, d->sweep_at), now_us)) continue;
-        wr_kmap_remove(d->map, d->sweep_at);
-        d->op.ctx->ledger->dropped[WR_REASON_EXPIRED]++;
-    }
+static bool value_expired(void *self, const void *value) { return expired(self, value, clock_us(self)); }
+static wr_status sweep(dedup *d, wr_err *err) {
+    uint64_t removed;
+    if (!d->opts.ttl_us) return WR_OK;
+    WR_TRY(wr_kmap_sweep(d->map, SWEEP_SLOTS, &removed, err));
+    d->op.ctx->ledger->dropped[WR_REASON_EXPIRED] += removed;
+    return WR_OK;
 }
-static uint32_t find(dedup *d, const wr_batch *batch) {
+static wr_status find(dedup *d, const wr_batch *batch, uint32_t *n_rows, wr_err *err) {
     uint32_t        n = wr_batch_live(batch);
     const uint64_t *hash = wr_op_hash(batch, d->opts.keys, d->opts.n_keys, d->hash);
-    wr_kmap_find(d->map, batch, d->opts.keys, hash, true, d->slots, d->created);
+    WR_TRY(wr_kmap_find(d->map, batch, d->opts.keys, hash, true, d->slots, d->created, err));
     wr_kmap_values(d->map, d->slots, n, d->values);
     d->batch_no++;
-    return n;
+    *n_rows = n;
+    return WR_OK;
 }
 /* An entry whose time is over starts again. */
 static void renew(dedup *d, entry *e, int64_t now_us) {
@@ -118,7 +117,8 @@ static void renew(dedup *d, entry *e, int64_t now_us) {
 /* ---- keep first by arrival ---- */
 
 static wr_status pass_first(dedup *d, wr_batch *batch, wr_out *out, wr_err *err) {
-    uint32_t  n = find(d, batch), m = 0;
+    uint32_t n, m = 0;
+    WR_TRY(find(d, batch, &n, err));
     int64_t   now_us = clock_us(d);
     wr_batch *next = wr_batch_derive(batch, batch->n_cols);
     uint16_t *sel = wr_mem_alloc(next->mem, n * sizeof *sel);
@@ -146,7 +146,8 @@ static wr_status pass_first(dedup *d, wr_batch *batch, wr_out *out, wr_err *err)
 /* ---- keep first by event time ---- */
 
 static wr_status hold_first(dedup *d, wr_batch *batch, wr_err *err) {
-    uint32_t      n = find(d, batch);
+    uint32_t n;
+    WR_TRY(find(d, batch, &n, err));
     int64_t       now_us = clock_us(d), time_us = 0;
     const wr_vec *times = &batch->cols[d->opts.time_col];
     for (uint32_t i = 0; i < n; i++) {
@@ -231,7 +232,9 @@ static wr_status touch_last(dedup *d, const wr_batch *batch, uint32_t n, wr_err 
     return WR_OK;
 }
 static wr_status pass_last(dedup *d, wr_batch *batch, wr_out *out, wr_err *err) { /* +I/+U only: rows of the input as they are */
-    WR_TRY(touch_last(d, batch, find(d, batch), err));
+    uint32_t n_rows;
+    WR_TRY(find(d, batch, &n_rows, err));
+    WR_TRY(touch_last(d, batch, n_rows, err));
     wr_batch *next = wr_batch_derive(batch, batch->n_cols);
     uint8_t  *kinds = wr_mem_calloc(next->mem, batch->n_rows);
     bool     *keep = wr_mem_calloc(next->mem, batch->n_rows);
@@ -251,7 +254,9 @@ static wr_status pass_last(dedup *d, wr_batch *batch, wr_out *out, wr_err *err) 
     return wr_op_emit_cut(d->op.ctx, out, next, err);
 }
 static wr_status change_last(dedup *d, wr_batch *batch, wr_out *out, wr_err *err) { /* with -U: the old rows are decoded */
-    WR_TRY(touch_last(d, batch, find(d, batch), err));
+    uint32_t n_rows;
+    WR_TRY(find(d, batch, &n_rows, err));
+    WR_TRY(touch_last(d, batch, n_rows, err));
     for (uint32_t from = 0, n; from < d->n_touched; from += n) {
         n = WR_MIN(d->n_touched - from, WR_BATCH_MAX / 2u);
         wr_batch *b = wr_batch_new(d->n_cols, 1024 + (size_t)n * 32);
@@ -296,7 +301,7 @@ static wr_status dedup_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_o
     if (d->holds) s = hold_first(d, batch, err);
     else if (!d->opts.keep_last) s = pass_first(d, batch, out, err);
     else s = d->keeps_row ? change_last(d, batch, out, err) : pass_last(d, batch, out, err);
-    sweep(d);
+    if (s == WR_OK) s = sweep(d, err);
     charge(d);
     return s;
 }
@@ -305,14 +310,14 @@ static wr_status dedup_on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool 
     *more = false;
     d->wm_us = wm_us;
     wr_status s = d->holds ? release_held(d, wm_us, out, more, err) : WR_OK;
-    sweep(d);
+    if (s == WR_OK) s = sweep(d, err);
     charge(d);
     return s;
 }
-static void dedup_save(wr_op *op, wr_sbuf *out) {
+static wr_status dedup_save(wr_op *op, wr_sbuf *out, wr_err *err) {
     wr_op_save_head(out, tag, VERSION);
     wr_put_i64(out, ((dedup *)op)->wm_us);
-    wr_kmap_save(((dedup *)op)->map, out);
+    return wr_kmap_save(((dedup *)op)->map, out, err);
 }
 static wr_status dedup_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     dedup *d = (dedup *)op;
@@ -338,6 +343,7 @@ static void dedup_usage(const wr_op *op, wr_op_usage *out) {
     out->rows = wr_timers_count(d->timers);
     out->oldest_us = wr_timers_first(d->timers);
 }
+static wr_status dedup_limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((dedup *)op)->map, bytes, err); }
 static void dedup_close(wr_op *op) {
     dedup *d = (dedup *)op;
     wr_kmap_free(d->map);
@@ -348,7 +354,7 @@ static void dedup_close(wr_op *op) {
 }
 static const wr_op_vt dedup_vt = {
     .name = "dedup", .on_batch = dedup_on_batch, .on_watermark = dedup_on_watermark, .output_watermark = wr_op_same_watermark, .save = dedup_save,
-    .load = dedup_load, .usage = dedup_usage, .close = dedup_close,
+    .load = dedup_load, .usage = dedup_usage, .limit = dedup_limit, .close = dedup_close,
 };
 double wr_dedup_key_bytes(const wr_dedup_opts *opts, double key_bytes, double row_bytes) {
     bool plain = !opts->keep_last && opts->time_col < 0 && !opts->ttl_us, row = opts->keep_last && opts->emit_before;
@@ -366,11 +372,11 @@ wr_op *wr_dedup_new(const wr_dedup_opts *opts, const wr_schema *input, wr_op_ctx
     d->holds = !opts->keep_last && opts->time_col >= 0;
     d->keeps_row = opts->keep_last && opts->emit_before;
     d->wm_us = WR_TIME_MIN;
-    d->sweep_at = WR_SLOT_NONE;
     if (d->holds) d->timers = wr_timers_new(ctx->acct);
     bool plain = !d->holds && !opts->keep_last && !opts->ttl_us;
     d->map = wr_kmap_new(&(wr_kmap_opts){.name = "keys", .key_types = wr_op_key_types(d->arena, input, opts->keys, opts->n_keys), .n_key_types = opts->n_keys,
                                          .value_bytes = plain ? 0 : sizeof(entry), .acct = ctx->acct, .self = d, .value_free = plain ? NULL : value_free,
-                                         .value_save = plain ? NULL : value_save, .value_load = plain ? NULL : value_load});
+                                         .value_save = plain ? NULL : value_save, .value_load = plain ? NULL : value_load,
+                                         .value_expired = value_expired});
     return &d->op;
 }

@@ -28,7 +28,7 @@ typedef struct group_agg {
     wr_kmap          *map;
     bool              need_old;
     uint32_t          partial_col; /* when opts.partial */
-    uint32_t          batch_no, sweep_at;
+    uint32_t          batch_no;
     int64_t           wm_us;
     /* scratch of one batch */
     uint64_t hash[WR_BATCH_MAX];
@@ -57,29 +57,20 @@ static bool    expired(const group_agg *g, const head *h, int64_t now_us) {
     return g->opts.ttl_us && now_us != WR_TIME_MIN && now_us != WR_TIME_MAX && h->used_us != WR_TIME_MIN && now_us - h->used_us >= g->opts.ttl_us;
 }
 
-static void sweep(group_agg *g, uint32_t n_slots) {
-    int64_t now_us = clock_us(g);
-    if (!g->opts.ttl_us || now_us == WR_TIME_MIN || now_us == WR_TIME_MAX) return;
-    uint32_t at = g->sweep_at;
-    for (uint32_t i = 0; i < n_slots; i++) {
-        uint32_t next = wr_kmap_next(g->map, at);
-        if (next == WR_SLOT_NONE) {
-            at = WR_SLOT_NONE;
-            break;
-        }
-        at = next;
-        if (!expired(g, wr_kmap_value(g->map, at), now_us)) continue;
-        wr_kmap_remove(g->map, at);
-        g->op.ctx->ledger->dropped[WR_REASON_EXPIRED]++;
-    }
-    g->sweep_at = at;
+static bool value_expired(void *self, const void *value) { return expired(self, value, clock_us(self)); }
+static wr_status sweep(group_agg *g, uint32_t n_slots, wr_err *err) {
+    uint64_t removed;
+    if (!g->opts.ttl_us) return WR_OK;
+    WR_TRY(wr_kmap_sweep(g->map, n_slots, &removed, err));
+    g->op.ctx->ledger->dropped[WR_REASON_EXPIRED] += removed;
+    return WR_OK;
 }
 
 /* Finds the groups, notes each touched one once, and leaves in rows/blocks what is to be aggregated. */
-static uint32_t touch(group_agg *g, const wr_batch *batch) {
+static wr_status touch(group_agg *g, const wr_batch *batch, uint32_t *n_rows, wr_err *err) {
     uint32_t        n = wr_batch_live(batch), m = 0;
     const uint64_t *hash = wr_op_hash(batch, g->opts.keys, g->opts.n_keys, g->hash);
-    wr_kmap_find(g->map, batch, g->opts.keys, hash, true, g->slots, g->created);
+    WR_TRY(wr_kmap_find(g->map, batch, g->opts.keys, hash, true, g->slots, g->created, err));
     wr_kmap_values(g->map, g->slots, n, g->values);
     int64_t now_us = clock_us(g);
     g->batch_no++;
@@ -124,7 +115,8 @@ static uint32_t touch(group_agg *g, const wr_batch *batch) {
         g->rows[m] = row;
         g->blocks[m++] = block;
     }
-    return m;
+    *n_rows = m;
+    return WR_OK;
 }
 
 /* ---- output ---- */
@@ -190,7 +182,9 @@ static wr_status group_agg_on_batch(wr_op *op, uint32_t input, wr_batch *batch, 
     group_agg *g = (group_agg *)op;
     (void)input;
     if (!wr_batch_live(batch)) return WR_OK;
-    uint32_t  m = touch(g, batch), step = g->need_old ? 2 : 1, max = WR_BATCH_MAX / step, n_chunks = (g->n_touched + max - 1) / max;
+    uint32_t m;
+    WR_TRY(touch(g, batch, &m, err));
+    uint32_t  step = g->need_old ? 2 : 1, max = WR_BATCH_MAX / step, n_chunks = (g->n_touched + max - 1) / max;
     wr_batch *chunks[2] = {0};
     for (uint32_t c = 0; c < n_chunks; c++) {
         uint32_t from = c * max, n = WR_MIN(max, g->n_touched - from);
@@ -208,27 +202,27 @@ static wr_status group_agg_on_batch(wr_op *op, uint32_t input, wr_batch *batch, 
     if (g->opts.retract_input)
         for (uint32_t t = 0; t < g->n_touched; t++)
             if (g->n_rows[t] <= 0) wr_kmap_remove(g->map, g->touched_slot[t]);
-    sweep(g, SWEEP_SLOTS);
+    if (s == WR_OK) s = sweep(g, SWEEP_SLOTS, err);
     if (g->aggs->has_heap) wr_kmap_charge(g->map, wr_aggs_heap_change(g->aggs));
     return s;
 }
 
 static wr_status group_agg_on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err) {
     group_agg *g = (group_agg *)op;
-    (void)out, (void)err;
+    (void)out;
     *more = false;
     g->wm_us = wm_us;
-    sweep(g, SWEEP_SLOTS * 4);
+    wr_status s = sweep(g, SWEEP_SLOTS * 4, err);
     if (g->aggs->has_heap) wr_kmap_charge(g->map, wr_aggs_heap_change(g->aggs));
-    return WR_OK;
+    return s;
 }
 
-static void group_agg_save(wr_op *op, wr_sbuf *out) {
+static wr_status group_agg_save(wr_op *op, wr_sbuf *out, wr_err *err) {
     group_agg *g = (group_agg *)op;
     wr_op_save_head(out, tag, VERSION);
     wr_put_u64(out, g->aggs->seq);
     wr_put_i64(out, g->wm_us);
-    wr_kmap_save(g->map, out);
+    return wr_kmap_save(g->map, out, err);
 }
 static wr_status group_agg_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     group_agg *g = (group_agg *)op;
@@ -245,6 +239,7 @@ static void group_agg_usage(const wr_op *op, wr_op_usage *out) {
     const group_agg *g = (const group_agg *)op;
     *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(g->map), .keys = wr_kmap_count(g->map), .oldest_us = WR_TIME_MAX};
 }
+static wr_status group_agg_limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((group_agg *)op)->map, bytes, err); }
 static void group_agg_close(wr_op *op) {
     group_agg *g = (group_agg *)op;
     wr_kmap_free(g->map);
@@ -255,7 +250,7 @@ static void group_agg_close(wr_op *op) {
 
 static const wr_op_vt group_agg_vt = {
     .name = "group_agg", .on_batch = group_agg_on_batch, .on_watermark = group_agg_on_watermark, .output_watermark = wr_op_same_watermark,
-    .save = group_agg_save, .load = group_agg_load, .usage = group_agg_usage, .close = group_agg_close,
+    .save = group_agg_save, .load = group_agg_load, .usage = group_agg_usage, .limit = group_agg_limit, .close = group_agg_close,
 };
 
 double wr_group_agg_key_bytes(const wr_group_agg_opts *opts, double key_bytes) {
@@ -283,10 +278,10 @@ wr_op *wr_group_agg_new(const wr_group_agg_opts *opts, const wr_schema *input, w
     for (uint32_t i = 0; i < opts->n_aggs; i++) always_changes |= aggs[i].kind == WR_AGG_COUNT_STAR && aggs[i].filter < 0;
     g->need_old = opts->emit_before || opts->retract_input || !(always_changes || opts->ttl_us);
     g->wm_us = WR_TIME_MIN;
-    g->sweep_at = WR_SLOT_NONE;
     g->map = wr_kmap_new(&(wr_kmap_opts){
         .name = "groups", .key_types = wr_op_key_types(g->arena, input, opts->keys, opts->n_keys), .n_key_types = opts->n_keys,
         .value_bytes = (uint32_t)sizeof(head) + g->aggs->bytes, .acct = ctx->acct, .self = g,
-        .value_free = g->aggs->has_heap ? value_free : NULL, .value_save = value_save, .value_load = value_load});
+        .value_free = g->aggs->has_heap ? value_free : NULL, .value_save = value_save, .value_load = value_load,
+        .value_expired = value_expired});
     return &g->op;
 }

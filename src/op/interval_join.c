@@ -18,6 +18,7 @@
  * State      a row costs its encoding + 24 bytes, a key 80 bytes + the map's entry; rows x (upper - lower + watermark lag).
  * Thread     the worker that owns the key group.                                                                          */
 #include "op/join_common.h"
+#include "op/op_util.h"
 
 typedef struct keyed { wr_join_buf buf[2]; } keyed; /* value of a key */
 typedef struct interval_join {
@@ -173,14 +174,15 @@ static wr_status without_partner(interval_join *j, uint32_t side, wr_batch *batc
     return WR_OK;
 }
 
-static void find_keys(interval_join *j, uint32_t side) {
+static wr_status find_keys(interval_join *j, uint32_t side, wr_err *err) {
     wr_join_probe *p = &j->probe;
-    wr_kmap_find(j->map, &p->view, j->base.side[side].keys, p->hash, true, p->slot, p->created);
+    WR_TRY(wr_kmap_find(j->map, &p->view, j->base.side[side].keys, p->hash, true, p->slot, p->created, err));
     for (uint32_t i = 0; i < p->n; i++) j->at[i] = wr_kmap_value(j->map, p->slot[i]);
     for (uint32_t i = 0; i < p->n; i++) {
         wr_join_buf *other = &j->at[i]->buf[!side];
         if (other->n) __builtin_prefetch(wr_join_buf_ents(other)->row);
     }
+    return WR_OK;
 }
 
 static void drop_idle_keys(interval_join *j) { /* keys that the look-up created for rows that were not kept */
@@ -196,7 +198,7 @@ static wr_status join_batch(interval_join *j, uint32_t side, wr_batch *batch, wr
     wr_join_out_begin(&j->o, (int)side, batch);
     memset(j->hit, 0, batch->n_rows);
     if (p->n && !j->empty) {
-        find_keys(j, side);
+        WR_TRY(find_keys(j, side, err));
         for (uint32_t i = 0; i < p->n; i++) {
             wr_join_buf *other = &j->at[i]->buf[!side];
             if (!other->n) continue;
@@ -309,10 +311,10 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     return ok;
 }
 
-static void save(wr_op *op, wr_sbuf *out) {
+static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
     interval_join *j = (interval_join *)op;
     wr_put_u32(out, IMAGE_VERSION);
-    wr_kmap_save(j->map, out);
+    return wr_kmap_save(j->map, out, err);
 }
 
 static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
@@ -341,6 +343,7 @@ static void usage(const wr_op *op, wr_op_usage *out) {
     }
 }
 
+static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((interval_join *)op)->map, bytes, err); }
 static void close_op(wr_op *op) {
     interval_join *j = (interval_join *)op;
     wr_join_out_free(&j->o);
@@ -351,7 +354,7 @@ static void close_op(wr_op *op) {
     wr_free(j);
 }
 
-static const wr_op_vt interval_join_vt = {"interval_join", on_batch, on_watermark, output_watermark, save, load, usage, close_op};
+static const wr_op_vt interval_join_vt = {"interval_join", on_batch, on_watermark, output_watermark, save, load, usage, limit, close_op};
 
 wr_op *wr_interval_join_new(const wr_interval_join_opts *opts, const wr_schema *left, const wr_schema *right, wr_op_ctx *ctx) {
     interval_join *j = wr_calloc(1, sizeof *j);

@@ -12,6 +12,7 @@
  *            without TTL.
  * Thread     the worker that owns the key group.                                                                          */
 #include "op/join_set.h"
+#include "op/op_util.h"
 
 typedef struct keyed { wr_join_set set[2]; } keyed;
 typedef struct join {
@@ -276,10 +277,10 @@ static void expire(join *j) {
 
 /* ---- batches ---- */
 
-static void list_items(join *j, uint32_t side, wr_batch *batch) {
+static wr_status list_items(join *j, uint32_t side, wr_batch *batch, wr_err *err) {
     wr_join_probe *p = &j->probe;
     wr_join_probe_split(p, &j->base, side, batch, false, j->null_aware);
-    wr_kmap_find(j->map, &p->view, j->base.side[side].keys, p->hash, true, p->slot, p->created);
+    WR_TRY(wr_kmap_find(j->map, &p->view, j->base.side[side].keys, p->hash, true, p->slot, p->created, err));
     uint32_t n = 0, a = 0, b = 0;
     while (a < p->n || b < p->n_null) {
         bool key = b >= p->n_null || (a < p->n && p->sel[a] < p->null[b]);
@@ -289,10 +290,11 @@ static void list_items(join *j, uint32_t side, wr_batch *batch) {
     }
     j->n_items = n;
     j->side = side;
-    if (!j->null_aware) return;
+    if (!j->null_aware) return WR_OK;
     const wr_vec *vec = &batch->cols[j->base.side[side].keys[0]];
     for (uint32_t i = 0; i < n; i++)
         if (wr_vec_is_null(vec, j->item_row[i])) j->null_slot = j->item_slot[i];
+    return WR_OK;
 }
 
 static wr_status join_batch(join *j, wr_err *err) {
@@ -322,7 +324,7 @@ static wr_status on_batch(wr_op *op, uint32_t side, wr_batch *batch, wr_out *out
     j->out = out, j->batch = batch, j->cur = UINT32_MAX;
     wr_join_out_begin(&j->cand, (int)side, batch);
     wr_join_out_begin(&j->emit, (int)side, batch);
-    list_items(j, side, batch);
+    WR_TRY(list_items(j, side, batch, err));
     wr_status s = join_batch(j, err);
     wr_join_out_reset(&j->cand);
     wr_join_out_reset(&j->emit);
@@ -382,13 +384,13 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     return !in->bad;
 }
 
-static void save(wr_op *op, wr_sbuf *out) {
+static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
     join *j = (join *)op;
     wr_put_u32(out, IMAGE_VERSION);
-    wr_kmap_save(j->map, out);
+    return wr_kmap_save(j->map, out, err);
 }
 
-static void find_null_slot(join *j) {
+static wr_status find_null_slot(join *j, wr_err *err) {
     wr_batch *one = wr_batch_new(1, 1024); /* the key NULL as a batch */
     uint64_t  hash;
     const uint32_t key = 0;
@@ -396,8 +398,9 @@ static void find_null_slot(join *j) {
     wr_vec_set_null(&one->cols[0], 0, one->mem);
     one->n_rows = 1;
     wr_batch_hash(one, &key, 1, &hash);
-    wr_kmap_find(j->map, one, &key, &hash, false, &j->null_slot, NULL);
+    wr_status s = wr_kmap_find(j->map, one, &key, &hash, false, &j->null_slot, NULL, err);
     wr_batch_unref(one);
+    return s;
 }
 
 static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
@@ -412,8 +415,7 @@ static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_e
             if (k->set[s].n) arm_ttl(j, s, &k->set[s], slot, 0); /* looked at with the next batch */
         }
     }
-    if (j->null_aware) find_null_slot(j);
-    return WR_OK;
+    return j->null_aware ? find_null_slot(j, err) : WR_OK;
 }
 
 static void usage(const wr_op *op, wr_op_usage *out) {
@@ -423,6 +425,7 @@ static void usage(const wr_op *op, wr_op_usage *out) {
     for (uint32_t s = 0; s < 2; s++) out->state_bytes += wr_join_wheel_bytes(&j->wheel[s]);
 }
 
+static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((join *)op)->map, bytes, err); }
 static void close_op(wr_op *op) {
     join *j = (join *)op;
     wr_join_out_free(&j->cand);
@@ -434,7 +437,7 @@ static void close_op(wr_op *op) {
     wr_free(j);
 }
 
-static const wr_op_vt join_vt = {"join", on_batch, on_watermark, wr_op_same_watermark, save, load, usage, close_op};
+static const wr_op_vt join_vt = {"join", on_batch, on_watermark, wr_op_same_watermark, save, load, usage, limit, close_op};
 
 wr_op *wr_join_new(const wr_join_opts *opts, const wr_schema *left, const wr_schema *right, wr_op_ctx *ctx) {
     join *j = wr_calloc(1, sizeof *j);

@@ -25,7 +25,10 @@ wr_status wr_op_no_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, 
     return WR_OK;
 }
 int64_t   wr_op_same_watermark(const wr_op *op, int64_t wm_us) { (void)op; return wm_us; }
-void      wr_op_no_save(wr_op *op, wr_sbuf *out) { (void)op, (void)out; }
+wr_status wr_op_no_save(wr_op *op, wr_sbuf *out, wr_err *err) {
+    (void)op, (void)out, (void)err;
+    return WR_OK;
+}
 wr_status wr_op_no_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     (void)op, (void)in, (void)from, (void)to, (void)err;
     return WR_OK;
@@ -33,4 +36,8 @@ wr_status wr_op_no_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr
 void wr_op_no_usage(const wr_op *op, wr_op_usage *out) {
     (void)op;
     *out = (wr_op_usage){.oldest_us = WR_TIME_MAX};
+}
+wr_status wr_op_no_limit(wr_op *op, int64_t bytes, wr_err *err) {
+    (void)op, (void)bytes, (void)err;
+    return WR_OK;
 }

@@ -34,9 +34,11 @@ static wr_status limit_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_o
     }
     return wr_op_emit_cut(op->ctx, out, next, err);
 }
-static void limit_save(wr_op *op, wr_sbuf *out) {
+static wr_status limit_save(wr_op *op, wr_sbuf *out, wr_err *err) {
     wr_op_save_head(out, tag, VERSION);
     wr_put_u64(out, ((limit *)op)->seen);
+    (void)err;
+    return WR_OK;
 }
 static wr_status limit_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     WR_TRY(wr_op_load_head(in, tag, VERSION, err));
@@ -48,7 +50,7 @@ static wr_status limit_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to
 static void limit_close(wr_op *op) { wr_free(op); }
 static const wr_op_vt limit_vt = {
     .name = "limit", .on_batch = limit_on_batch, .on_watermark = wr_op_no_watermark, .output_watermark = wr_op_same_watermark, .save = limit_save,
-    .load = limit_load, .usage = wr_op_no_usage, .close = limit_close,
+    .load = limit_load, .usage = wr_op_no_usage, .limit = wr_op_no_limit, .close = limit_close,
 };
 wr_op *wr_limit_new(const wr_limit_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     if (opts->retract_input) {

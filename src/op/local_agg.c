@@ -251,7 +251,7 @@ static void local_agg_close(wr_op *op) {
 }
 static const wr_op_vt local_agg_vt = {
     .name = "local_agg", .on_batch = local_agg_on_batch, .on_watermark = wr_op_no_watermark, .output_watermark = wr_op_same_watermark,
-    .save = wr_op_no_save, .load = wr_op_no_load, .usage = wr_op_no_usage, .close = local_agg_close,
+    .save = wr_op_no_save, .load = wr_op_no_load, .usage = wr_op_no_usage, .limit = wr_op_no_limit, .close = local_agg_close,
 };
 
 wr_op *wr_local_agg_new(const wr_local_agg_opts *opts, wr_op_ctx *ctx) {

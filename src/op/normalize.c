@@ -8,6 +8,7 @@
  * State      per key 48 bytes + the map's entry, per row its encoding + 24 bytes; bounded by the keys alive.
  * Thread     the worker that owns the key group.                                                                          */
 #include "op/join_common.h"
+#include "op/op_util.h"
 
 typedef struct keyed { wr_join_buf buf; } keyed; /* n_armed marks a key for removal after the batch */
 typedef struct normalize {
@@ -93,7 +94,7 @@ static wr_status on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *ou
     (void)input;
     wr_join_out_begin(&z->o, -1, NULL);
     wr_join_probe_split(p, &z->base, 0, batch, false, true);
-    wr_kmap_find(z->map, &p->view, z->base.side[0].keys, p->hash, true, p->slot, p->created);
+    WR_TRY(wr_kmap_find(z->map, &p->view, z->base.side[0].keys, p->hash, true, p->slot, p->created, err));
     for (uint32_t i = 0; i < p->n && s == WR_OK; i++) {
         keyed  *k = wr_kmap_value(z->map, p->slot[i]);
         int64_t paired = -1;
@@ -127,9 +128,9 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     keyed     *k = value;
     return wr_join_buf_load(&z->base, 0, &k->buf, in);
 }
-static void save(wr_op *op, wr_sbuf *out) {
+static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
     wr_put_u32(out, IMAGE_VERSION);
-    wr_kmap_save(((normalize *)op)->map, out);
+    return wr_kmap_save(((normalize *)op)->map, out, err);
 }
 static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     normalize *z = (normalize *)op;
@@ -145,6 +146,7 @@ static void usage(const wr_op *op, wr_op_usage *out) {
     *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(z->map) + wr_join_heap_bytes(z->base.heap), .keys = wr_kmap_count(z->map),
                          .rows = z->base.n_rows, .oldest_us = WR_TIME_MAX};
 }
+static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((normalize *)op)->map, bytes, err); }
 static void close_op(wr_op *op) {
     normalize *z = (normalize *)op;
     wr_join_out_free(&z->o);
@@ -153,7 +155,7 @@ static void close_op(wr_op *op) {
     wr_free(z);
 }
 
-static const wr_op_vt normalize_vt = {"normalize", on_batch, wr_op_no_watermark, wr_op_same_watermark, save, load, usage, close_op};
+static const wr_op_vt normalize_vt = {"normalize", on_batch, wr_op_no_watermark, wr_op_same_watermark, save, load, usage, limit, close_op};
 
 wr_op *wr_normalize_new(const wr_normalize_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     normalize *z = wr_calloc(1, sizeof *z);

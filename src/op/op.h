@@ -45,6 +45,9 @@ typedef struct wr_op_ctx {      /* owned by the runtime, outlives the operator *
     wr_ledger   *ledger;        /* runtime counts in[] and out; the operator counts dropped[] and matched[] */
     const wr_tz *tz;
     uint32_t     worker, n_workers, n_key_groups;
+    uint32_t     group_from, group_to; /* key groups of this instance */
+    wr_tier     *tier;          /* for keyed maps; NULL: memory only */
+    const char  *id;            /* of the operator: stable name of its tables in the tier; NULL: its vt->name */
     uint32_t     batch_rows;    /* most rows of an emitted batch, 1..WR_BATCH_MAX */
     int64_t      now_us;        /* processing time, set by the runtime before each call */
 } wr_op_ctx;
@@ -60,6 +63,9 @@ typedef struct wr_op_usage {    /* what the operator remembers, for the bill, to
     int64_t  state_bytes;
     uint64_t keys, rows;        /* keyed entries; buffered rows */
     int64_t  oldest_us;         /* event time of the oldest thing kept, WR_TIME_MAX if none */
+    uint64_t tier_keys;         /* of keys: those that are in the tier only (or whose value is) */
+    uint64_t tier_loads, tier_evictions; /* keys that came back, keys that left, since the start */
+    bool     spills;            /* a limit has an effect on it */
 } wr_op_usage;
 
 typedef struct wr_op wr_op;
@@ -70,9 +76,11 @@ typedef struct wr_op_vt {
     /* May stop early with *more = true when out->full(out); it is then called again with the same wm before anything else. */
     wr_status (*on_watermark)(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err);
     int64_t   (*output_watermark)(const wr_op *op, int64_t wm_us); /* what downstream may assume; default identity */
-    void      (*save)(wr_op *op, wr_sbuf *out);                    /* whole state of this instance, self-describing by key group */
+    wr_status (*save)(wr_op *op, wr_sbuf *out, wr_err *err);       /* state of this instance, self-describing by key group; what is in the tier: staged there */
     wr_status (*load)(wr_op *op, wr_reader *in, uint32_t group_from, uint32_t group_to, wr_err *err); /* may be called for several images */
     void      (*usage)(const wr_op *op, wr_op_usage *out);
+    /* What its keyed state may keep in memory, 0 = everything; what is over it leaves for the tier now. Between two calls of the operator. */
+    wr_status (*limit)(wr_op *op, int64_t bytes, wr_err *err);
     void      (*close)(wr_op *op);                                 /* frees op itself */
 } wr_op_vt;
 struct wr_op {
@@ -82,9 +90,10 @@ struct wr_op {
 /* Defaults for slots that an operator does not need; a vtable is always complete. */
 wr_status wr_op_no_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err);
 int64_t   wr_op_same_watermark(const wr_op *op, int64_t wm_us);
-void      wr_op_no_save(wr_op *op, wr_sbuf *out);
+wr_status wr_op_no_save(wr_op *op, wr_sbuf *out, wr_err *err);
 wr_status wr_op_no_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err);
 void      wr_op_no_usage(const wr_op *op, wr_op_usage *out);
+wr_status wr_op_no_limit(wr_op *op, int64_t bytes, wr_err *err);
 
 /* ---- calc: filter and project (stateless) ---- */
 typedef struct wr_calc_opts {

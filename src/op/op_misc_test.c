@@ -143,7 +143,7 @@ static wr_status fake_on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *
 static int64_t fake_output_watermark(const wr_op *op, int64_t wm_us) { return ((const fake *)op)->sent ? ((const fake *)op)->sent : wm_us; }
 static void    fake_close(wr_op *op) { (void)op; }
 static const wr_op_vt fake_vt = {.name = "fake", .on_batch = fake_on_batch, .on_watermark = fake_on_watermark, .output_watermark = fake_output_watermark,
-                                 .save = wr_op_no_save, .load = wr_op_no_load, .usage = wr_op_no_usage, .close = fake_close};
+                                 .save = wr_op_no_save, .load = wr_op_no_load, .usage = wr_op_no_usage, .limit = wr_op_no_limit, .close = fake_close};
 typedef struct bench { tk t; fake f; wr_op *op; const wr_schema *s; } bench;
 static void bench_open(bench *b, bool append) {
     tk_init(&b->t, 2048);

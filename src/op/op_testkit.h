@@ -271,7 +271,8 @@ WR_UNUSED static void tk_init(tk *t, uint32_t batch_rows) {
     t->out = (wr_out){tk_emit, tk_full};
     t->arena = wr_arena_new(NULL);
     wr_account_init(&t->acct, NULL, "test", 0);
-    t->ctx = (wr_op_ctx){.acct = &t->acct, .ledger = &t->ledger, .n_workers = 1, .n_key_groups = WR_KEY_GROUPS_DEFAULT, .batch_rows = batch_rows};
+    t->ctx = (wr_op_ctx){.acct = &t->acct, .ledger = &t->ledger, .n_workers = 1, .n_key_groups = WR_KEY_GROUPS_DEFAULT,
+                         .group_to = WR_KEY_GROUPS_DEFAULT, .batch_rows = batch_rows};
     t->feed_rows = WR_BATCH_MAX;
 }
 /* Also asserts that the account reads 0: close the operators first. */
@@ -390,7 +391,7 @@ WR_UNUSED static const char *tk_fold(tk *t) { return tk_fold_text(t, tk_text(t))
     } while (0)
 
 /* Saves an operator and loads the image into another one, keeping key groups [from, to). */
-WR_UNUSED static void tk_save(wr_op *op, wr_sbuf *image) { op->vt->save(op, image); }
+WR_UNUSED static void tk_save(wr_op *op, wr_sbuf *image) { assert_int_equal(op->vt->save(op, image, NULL), WR_OK); }
 WR_UNUSED static void tk_load(tk *t, wr_op *op, const wr_sbuf *image, uint32_t from, uint32_t to) {
     wr_reader in = {(const uint8_t *)image->at, (const uint8_t *)image->at + image->len, false};
     tk_ok(t, op->vt->load(op, &in, from, to, &t->err));

@@ -76,3 +76,8 @@ uint32_t *wr_op_copy_cols(wr_arena *arena, const uint32_t *cols, uint32_t n) {
 wr_status wr_op_null_time(wr_err *err) {
     return wr_fail(err, WR_DATA, "22004", "rowtime must not be null: a row has NULL in the time attribute column");
 }
+
+wr_status wr_op_limit_map(wr_kmap *map, int64_t bytes, wr_err *err) {
+    wr_kmap_limit(map, bytes);
+    return bytes ? wr_kmap_shrink(map, bytes, err) : WR_OK;
+}

@@ -17,6 +17,8 @@ wr_status wr_op_damaged(const char *tag, wr_err *err);
 /* Key column types and all column types of a schema, in the arena. */
 wr_type  *wr_op_key_types(wr_arena *arena, const wr_schema *schema, const uint32_t *keys, uint32_t n_keys);
 wr_type  *wr_op_types(wr_arena *arena, const wr_schema *schema);
+/* vt->limit of an operator with one map. */
+wr_status wr_op_limit_map(wr_kmap *map, int64_t bytes, wr_err *err);
 uint32_t *wr_op_copy_cols(wr_arena *arena, const uint32_t *cols, uint32_t n);
 WR_COLD wr_status wr_op_null_time(wr_err *err);
 /* Event time of a row in microseconds; WR_DATA if it is NULL. */

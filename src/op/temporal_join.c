@@ -13,6 +13,7 @@
  * Watermark  identity: a row that is not late is emitted by the watermark that reaches it.
  * Thread     the worker that owns the key group.                                                                          */
 #include "op/join_common.h"
+#include "op/op_util.h"
 
 enum undo { UNDO_NONE, UNDO_SHOW, UNDO_REMOVE };
 typedef struct keyed {
@@ -49,23 +50,24 @@ static void drop_idle_keys(temporal_join *j) {
         if (p->created[i] && is_idle(wr_kmap_value(j->map, p->slot[i]))) wr_kmap_remove(j->map, p->slot[i]);
 }
 
-static void find_keys(temporal_join *j, uint32_t side) {
+static wr_status find_keys(temporal_join *j, uint32_t side, wr_err *err) {
     wr_join_probe *p = &j->probe;
-    wr_kmap_find(j->map, &p->view, j->base.side[side].keys, p->hash, true, p->slot, p->created);
+    WR_TRY(wr_kmap_find(j->map, &p->view, j->base.side[side].keys, p->hash, true, p->slot, p->created, err));
     for (uint32_t i = 0; i < p->n; i++) {
         j->at[i] = wr_kmap_value(j->map, p->slot[i]);
         wr_join_buf *buf = side ? &j->at[i]->versions : &j->at[i]->waiting;
         if (buf->cap) __builtin_prefetch(buf->at + buf->head + buf->n);
     }
+    return WR_OK;
 }
 
-static wr_status left_batch(temporal_join *j, wr_batch *batch) {
+static wr_status left_batch(temporal_join *j, wr_batch *batch, wr_err *err) {
     const wr_join_side *in = &j->base.side[0];
     wr_join_probe      *p = &j->probe;
     /* A padded row with a NULL key waits for its turn like any other, under the key NULL, which has no versions. */
     wr_join_probe_split(p, &j->base, 0, batch, false, j->base.kind == WR_JOIN_LEFT);
     for (uint32_t i = 0; i < p->n_null; i++) count(j, WR_REASON_NULL_KEY);
-    find_keys(j, 0);
+    WR_TRY(find_keys(j, 0, err));
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t row = p->sel[i];
         bool     no_time = wr_vec_is_null(&batch->cols[in->time_col], row);
@@ -177,11 +179,11 @@ static void undo_hide(temporal_join *j, keyed *k) {
     k->undo = UNDO_NONE;
 }
 
-static wr_status right_batch(temporal_join *j, wr_batch *batch) {
+static wr_status right_batch(temporal_join *j, wr_batch *batch, wr_err *err) {
     wr_join_probe *p = &j->probe;
     wr_join_probe_split(p, &j->base, 1, batch, true, false);
     for (uint32_t i = 0; i < p->n_null; i++) count(j, WR_REASON_NULL_KEY);
-    find_keys(j, 1);
+    WR_TRY(find_keys(j, 1, err));
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t row = p->sel[i];
         uint8_t  kind = wr_batch_kind(batch, row);
@@ -208,9 +210,9 @@ static wr_status right_batch(temporal_join *j, wr_batch *batch) {
 }
 
 static wr_status on_batch(wr_op *op, uint32_t side, wr_batch *batch, wr_out *out, wr_err *err) {
-    (void)out, (void)err;
+    (void)out;
     temporal_join *j = (temporal_join *)op;
-    return side ? right_batch(j, batch) : left_batch(j, batch);
+    return side ? right_batch(j, batch, err) : left_batch(j, batch, err);
 }
 
 /* ---- watermark ---- */
@@ -410,10 +412,10 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     return !in->bad && k->undo <= UNDO_REMOVE;
 }
 
-static void save(wr_op *op, wr_sbuf *out) {
+static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
     temporal_join *j = (temporal_join *)op;
     wr_put_u32(out, IMAGE_VERSION);
-    wr_kmap_save(j->map, out);
+    return wr_kmap_save(j->map, out, err);
 }
 
 static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
@@ -440,6 +442,7 @@ static void usage(const wr_op *op, wr_op_usage *out) {
     out->state_bytes = wr_kmap_bytes(j->map) + wr_join_heap_bytes(j->base.heap) + wr_join_wheel_bytes(&j->left) + wr_join_wheel_bytes(&j->old);
 }
 
+static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((temporal_join *)op)->map, bytes, err); }
 static void close_op(wr_op *op) {
     temporal_join *j = (temporal_join *)op;
     wr_join_out_free(&j->o);
@@ -452,7 +455,7 @@ static void close_op(wr_op *op) {
     wr_free(j);
 }
 
-static const wr_op_vt temporal_join_vt = {"temporal_join", on_batch, on_watermark, wr_op_same_watermark, save, load, usage, close_op};
+static const wr_op_vt temporal_join_vt = {"temporal_join", on_batch, on_watermark, wr_op_same_watermark, save, load, usage, limit, close_op};
 
 wr_op *wr_temporal_join_new(const wr_temporal_join_opts *opts, const wr_schema *left, const wr_schema *right, wr_op_ctx *ctx) {
     wr_assert(opts->kind == WR_JOIN_INNER || opts->kind == WR_JOIN_LEFT);

@@ -117,7 +117,7 @@ static wr_status time_sort_on_watermark(wr_op *op, int64_t wm_us, wr_out *out, b
     return WR_OK;
 }
 
-static void time_sort_save(wr_op *op, wr_sbuf *out) {
+static wr_status time_sort_save(wr_op *op, wr_sbuf *out, wr_err *err) {
     time_sort *s = (time_sort *)op;
     wr_op_save_head(out, tag, VERSION);
     wr_put_u64(out, s->seq);
@@ -131,6 +131,8 @@ static void time_sort_save(wr_op *op, wr_sbuf *out) {
         wr_put_u32(out, w->key_len);
         wr_put_bytes(out, w->mem, w->key_len + w->row_len);
     }
+    (void)err;
+    return WR_OK;
 }
 static wr_status time_sort_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     time_sort *s = (time_sort *)op;
@@ -169,7 +171,7 @@ static void time_sort_close(wr_op *op) {
 }
 static const wr_op_vt time_sort_vt = {
     .name = "time_sort", .on_batch = time_sort_on_batch, .on_watermark = time_sort_on_watermark, .output_watermark = wr_op_same_watermark,
-    .save = time_sort_save, .load = time_sort_load, .usage = time_sort_usage, .close = time_sort_close,
+    .save = time_sort_save, .load = time_sort_load, .usage = time_sort_usage, .limit = wr_op_no_limit, .close = time_sort_close,
 };
 wr_op *wr_time_sort_new(const wr_time_sort_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     time_sort *s = wr_calloc(1, sizeof *s);

@@ -230,7 +230,7 @@ static wr_status top_n_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_o
     (void)input;
     if (!n) return WR_OK;
     const uint64_t *hash = wr_op_hash(batch, t->opts.keys, t->opts.n_keys, t->hash);
-    wr_kmap_find(t->map, batch, t->opts.keys, hash, true, t->slots, t->created);
+    WR_TRY(wr_kmap_find(t->map, batch, t->opts.keys, hash, true, t->slots, t->created, err));
     wr_kmap_values(t->map, t->slots, n, t->values);
     t->batch_no++;
     t->n_touched = 0;
@@ -333,11 +333,11 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     }
     return !in->bad;
 }
-static void top_n_save(wr_op *op, wr_sbuf *out) {
+static wr_status top_n_save(wr_op *op, wr_sbuf *out, wr_err *err) {
     wr_assert(((wr_top_n *)op)->emit_slot == WR_SLOT_NONE);
     wr_op_save_head(out, tag, VERSION);
     wr_put_u64(out, ((wr_top_n *)op)->seq);
-    wr_kmap_save(((wr_top_n *)op)->map, out);
+    return wr_kmap_save(((wr_top_n *)op)->map, out, err);
 }
 static wr_status top_n_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     wr_top_n *t = (wr_top_n *)op;
@@ -361,6 +361,7 @@ static void top_n_usage(const wr_op *op, wr_op_usage *out) {
         if (g->rows) out->rows += g->rows->count;
     }
 }
+static wr_status top_n_limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((wr_top_n *)op)->map, bytes, err); }
 static void top_n_close(wr_op *op) {
     wr_top_n *t = (wr_top_n *)op;
     wr_kmap_free(t->map);
@@ -374,7 +375,7 @@ static void top_n_close(wr_op *op) {
 }
 static const wr_op_vt top_n_vt = {
     .name = "top_n", .on_batch = top_n_on_batch, .on_watermark = top_n_on_watermark, .output_watermark = wr_op_same_watermark, .save = top_n_save,
-    .load = top_n_load, .usage = top_n_usage, .close = top_n_close,
+    .load = top_n_load, .usage = top_n_usage, .limit = top_n_limit, .close = top_n_close,
 };
 
 double wr_top_n_key_bytes(const wr_top_n_opts *opts, double key_bytes) {

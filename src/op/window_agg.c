@@ -40,8 +40,8 @@ static int pane_order(const wr_pane *p, int64_t first, int64_t start) { /* first
 }
 /* A pane is likely to get as many keys as the one before it. */
 static uint32_t expected_keys(const wr_window_agg *a, uint32_t at) {
-    uint32_t n = at ? wr_kmap_count(a->panes.at[at - 1]->map) : a->last_count;
-    return WR_MIN(n, EXPECTED_MAX);
+    uint64_t n = at ? wr_kmap_count(a->panes.at[at - 1]->map) : a->last_count;
+    return (uint32_t)WR_MIN(n, (uint64_t)EXPECTED_MAX);
 }
 wr_pane *wr_window_pane_get(wr_window_agg *a, int64_t start, int64_t end, int64_t from_end) {
     bool      late = from_end != WR_TIME_MIN;
@@ -135,7 +135,7 @@ static wr_status feed_pane(wr_window_agg *a, const wr_batch *batch, const uint64
     wr_batch view = *batch;
     view.sel = rows;
     view.n_sel = n;
-    wr_kmap_find(p->map, &view, a->opts.keys, hash, true, a->slots, NULL);
+    WR_TRY(wr_kmap_find(p->map, &view, a->opts.keys, hash, true, a->slots, NULL, err));
     wr_kmap_values(p->map, a->slots, n, a->blocks);
     for (uint32_t i = 0; i < n; i++) a->rows[i] = rows[i];
     wr_status s = a->opts.partial ? wr_aggs_take(a->aggs, batch, batch->n_cols - 1, a->rows, a->blocks, n, err)
@@ -189,13 +189,13 @@ static wr_status window_agg_on_watermark(wr_op *op, int64_t wm_us, wr_out *out, 
 
 /* ---- checkpoint ---- */
 
-static void save_pane(int64_t start, int64_t end, int64_t from_end, const wr_kmap *map, wr_sbuf *out) {
+static wr_status save_pane(int64_t start, int64_t end, int64_t from_end, wr_kmap *map, wr_sbuf *out, wr_err *err) {
     wr_put_i64(out, start);
     wr_put_i64(out, end);
     wr_put_i64(out, from_end);
-    wr_kmap_save(map, out);
+    return wr_kmap_save(map, out, err);
 }
-static void window_agg_save(wr_op *op, wr_sbuf *out) {
+static wr_status window_agg_save(wr_op *op, wr_sbuf *out, wr_err *err) {
     wr_window_agg *a = (wr_window_agg *)op;
     bool cumulating = a->win.w.kind == WR_WINDOW_CUMULATE && !a->direct && a->run_base != WR_TIME_MIN;
     wr_assert(!a->emitting);
@@ -203,10 +203,13 @@ static void window_agg_save(wr_op *op, wr_sbuf *out) {
     wr_put_i64(out, a->fired_end);
     wr_put_u64(out, a->aggs->seq);
     wr_put_u32(out, a->panes.n + a->late.n + cumulating);
-    for (uint32_t i = 0; i < a->panes.n; i++) save_pane(a->panes.at[i]->start, a->panes.at[i]->end, WR_TIME_MIN, a->panes.at[i]->map, out);
-    for (uint32_t i = 0; i < a->late.n; i++) save_pane(a->late.at[i]->start, a->late.at[i]->end, a->late.at[i]->from_end, a->late.at[i]->map, out);
+    for (uint32_t i = 0; i < a->panes.n; i++)
+        WR_TRY(save_pane(a->panes.at[i]->start, a->panes.at[i]->end, WR_TIME_MIN, a->panes.at[i]->map, out, err));
+    for (uint32_t i = 0; i < a->late.n; i++)
+        WR_TRY(save_pane(a->late.at[i]->start, a->late.at[i]->end, a->late.at[i]->from_end, a->late.at[i]->map, out, err));
     /* What is running of a CUMULATE counts from the base on, in every later step: it is saved as a pane that joins at the next one. */
-    if (cumulating) save_pane(a->run_base, a->run_base + a->win.pane_us, wr_win_next_end(&a->win, a->fired_end), a->run, out);
+    if (cumulating) WR_TRY(save_pane(a->run_base, a->run_base + a->win.pane_us, wr_win_next_end(&a->win, a->fired_end), a->run, out, err));
+    return WR_OK;
 }
 static wr_status window_agg_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     wr_window_agg *a = (wr_window_agg *)op;
@@ -223,9 +226,10 @@ static wr_status window_agg_load(wr_op *op, wr_reader *in, uint32_t from, uint32
         wr_status s = wr_kmap_load(part, in, op->ctx->n_key_groups, from, to, err);
         if (s == WR_OK && wr_kmap_count(part)) {
             wr_pane *p = wr_window_pane_get(a, start, end, from_end);
-            for (uint32_t slot = wr_kmap_next(part, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(part, slot)) {
-                uint32_t to_slot = wr_kmap_find_like(p->map, part, slot, true, NULL);
-                wr_aggs_merge(a->aggs, wr_kmap_value(p->map, to_slot), wr_kmap_value(part, slot));
+            for (uint32_t slot = wr_kmap_next(part, WR_SLOT_NONE); slot != WR_SLOT_NONE && s == WR_OK; slot = wr_kmap_next(part, slot)) {
+                uint32_t to_slot;
+                s = wr_kmap_find_like(p->map, part, slot, true, &to_slot, NULL, err);
+                if (s == WR_OK) wr_aggs_merge(a->aggs, wr_kmap_value(p->map, to_slot), wr_kmap_value(part, slot));
             }
             if (a->aggs->has_heap) wr_kmap_charge(p->map, wr_aggs_heap_change(a->aggs));
         }
@@ -252,6 +256,10 @@ static void window_agg_usage(const wr_op *op, wr_op_usage *out) {
     if (a->run_base != WR_TIME_MIN) out->oldest_us = WR_MIN(out->oldest_us, a->run_base);
     if (a->win.tz && out->oldest_us != WR_TIME_MAX) out->oldest_us = wr_tz_to_utc(a->win.tz, out->oldest_us);
 }
+static wr_status window_agg_limit(wr_op *op, int64_t bytes, wr_err *err) {
+    (void)op, (void)bytes, (void)err;
+    return WR_OK;
+}
 static void window_agg_close(wr_op *op) {
     wr_window_agg *a = (wr_window_agg *)op;
     for (uint32_t i = 0; i < a->panes.n; i++) wr_window_pane_free(a, a->panes.at[i]);
@@ -269,7 +277,7 @@ static void window_agg_close(wr_op *op) {
 
 static const wr_op_vt window_agg_vt = {
     .name = "window_agg", .on_batch = window_agg_on_batch, .on_watermark = window_agg_on_watermark, .output_watermark = wr_op_same_watermark,
-    .save = window_agg_save, .load = window_agg_load, .usage = window_agg_usage, .close = window_agg_close,
+    .save = window_agg_save, .load = window_agg_load, .usage = window_agg_usage, .limit = window_agg_limit, .close = window_agg_close,
 };
 
 double wr_window_agg_key_bytes(const wr_window_agg_opts *opts, double key_bytes) {

@@ -28,7 +28,7 @@ typedef struct wr_window_agg {
     WR_ARR(wr_pane *)  panes;       /* by (end, start) */
     WR_ARR(wr_pane *)  late;        /* by (from_end, start) */
     wr_pane           *last;        /* the pane of the row before */
-    uint32_t           last_count;  /* keys of the pane that was freed last */
+    uint64_t           last_count;  /* keys of the pane that was freed last */
     wr_kmap           *run;         /* HOP, CUMULATE: the running window; its key set changes by wr_window_key_changed and wr_window_run_clear */
     wr_kmap           *back;        /* two stacks: the back stack */
     wr_kmap           *front;       /* two stacks: key -> wr_pane_link */

@@ -22,12 +22,12 @@ static uint32_t next_slots(const wr_kmap *map, uint32_t *at, uint32_t *slots) {
     while (n < WR_BATCH_MAX && (*at = wr_kmap_next(map, *at)) != WR_SLOT_NONE) slots[n++] = *at;
     return n;
 }
-static void merge_map(wr_window_agg *a, wr_kmap *into, wr_kmap *from) {
+static wr_status merge_map(wr_window_agg *a, wr_kmap *into, wr_kmap *from, wr_err *err) {
     uint32_t at = WR_SLOT_NONE, n;
     while ((n = next_slots(from, &at, a->slots))) {
         for (uint32_t i = 0; i < n; i++) {
             bool fresh;
-            a->rows[i] = wr_kmap_find_like(into, from, a->slots[i], true, &fresh);
+            WR_TRY(wr_kmap_find_like(into, from, a->slots[i], true, &a->rows[i], &fresh, err));
             if (fresh && into == a->run) wr_window_key_changed(a, a->rows[i]);
         }
         wr_kmap_values(into, a->rows, n, a->blocks);
@@ -36,17 +36,18 @@ static void merge_map(wr_window_agg *a, wr_kmap *into, wr_kmap *from) {
         if (at == WR_SLOT_NONE) break;
     }
     charge(a, into);
+    return WR_OK;
 }
 static void leave_run(wr_window_agg *a, uint32_t slot) {
     wr_window_key_changed(a, slot);
     wr_kmap_remove(a->run, slot);
 }
-static void subtract_pane(wr_window_agg *a, wr_pane *p) {
+static wr_status subtract_pane(wr_window_agg *a, wr_pane *p, wr_err *err) {
     uint32_t at = WR_SLOT_NONE, n;
     while ((n = next_slots(p->map, &at, a->slots))) {
         uint32_t m = 0;
         for (uint32_t i = 0; i < n; i++) {
-            a->rows[m] = wr_kmap_find_like(a->run, p->map, a->slots[i], false, NULL);
+            WR_TRY(wr_kmap_find_like(a->run, p->map, a->slots[i], false, &a->rows[m], NULL, err));
             a->slots[m] = a->slots[i];
             m += a->rows[m] != WR_SLOT_NONE;
         }
@@ -58,33 +59,39 @@ static void subtract_pane(wr_window_agg *a, wr_pane *p) {
         if (at == WR_SLOT_NONE) break;
     }
     charge(a, a->run);
+    return WR_OK;
 }
 /* Puts (p, s) at the head of its key's chain. */
-static void chain(wr_window_agg *a, wr_pane *p, uint32_t s) {
+static wr_status chain(wr_window_agg *a, wr_pane *p, uint32_t s, wr_err *err) {
     void *value = wr_kmap_value(p->map, s), *suffix = wr_pane_suffix_at(a, value);
-    bool  fresh;
-    uint32_t      f = wr_kmap_find_like(a->front, p->map, s, true, &fresh);
+    bool     fresh;
+    uint32_t f;
+    WR_TRY(wr_kmap_find_like(a->front, p->map, s, true, &f, &fresh, err));
     wr_pane_link *head = wr_kmap_value(a->front, f);
     wr_aggs_copy(a->aggs, suffix, value);
     if (!fresh) wr_aggs_merge(a->aggs, suffix, wr_pane_suffix_at(a, wr_kmap_value(head->pane->map, head->slot)));
     *wr_pane_link_at(a, value) = fresh ? (wr_pane_link){0} : *head;
     *head = (wr_pane_link){p, s, 0};
+    return WR_OK;
 }
-static void turn_over(wr_window_agg *a) {
+static wr_status turn_over(wr_window_agg *a, wr_err *err) {
     for (uint32_t i = a->panes.n; i-- > 0;) {
         wr_pane *p = a->panes.at[i];
         if (p->place != WR_PANE_BACK) continue;
-        for (uint32_t s = wr_kmap_next(p->map, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(p->map, s)) chain(a, p, s);
+        for (uint32_t s = wr_kmap_next(p->map, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(p->map, s)) WR_TRY(chain(a, p, s, err));
         p->place = WR_PANE_FRONT;
         charge(a, p->map);
     }
     wr_kmap_clear(a->back);
     (void)wr_aggs_heap_change(a->aggs); /* the back stack's lists went with its charge */
+    return WR_OK;
 }
-static void leave_front(wr_window_agg *a, wr_pane *p) {
+static wr_status leave_front(wr_window_agg *a, wr_pane *p, wr_err *err) {
     for (uint32_t s = wr_kmap_next(p->map, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(p->map, s)) {
-        uint32_t      f = wr_kmap_find_like(a->front, p->map, s, false, NULL), b = wr_kmap_find_like(a->back, p->map, s, false, NULL);
-        uint32_t      r = wr_kmap_find_like(a->run, p->map, s, false, NULL);
+        uint32_t f, b, r;
+        WR_TRY(wr_kmap_find_like(a->front, p->map, s, false, &f, NULL, err));
+        WR_TRY(wr_kmap_find_like(a->back, p->map, s, false, &b, NULL, err));
+        WR_TRY(wr_kmap_find_like(a->run, p->map, s, false, &r, NULL, err));
         wr_pane_link *next = wr_pane_link_at(a, wr_kmap_value(p->map, s));
         void         *now = wr_kmap_value(a->run, r);
         if (a->aggs->has_heap) wr_aggs_drop(a->aggs, now);
@@ -99,32 +106,36 @@ static void leave_front(wr_window_agg *a, wr_pane *p) {
         else leave_run(a, r);
     }
     charge(a, a->run);
+    return WR_OK;
 }
 /* Takes the oldest pane out of the window and frees it. */
-static void evict_oldest(wr_window_agg *a) {
+static wr_status evict_oldest(wr_window_agg *a, wr_err *err) {
     wr_pane *p = a->panes.at[0];
     if (a->two_stacks) {
-        if (p->place == WR_PANE_BACK) turn_over(a);
-        if (p->place == WR_PANE_FRONT) leave_front(a, p);
+        if (p->place == WR_PANE_BACK) WR_TRY(turn_over(a, err));
+        if (p->place == WR_PANE_FRONT) WR_TRY(leave_front(a, p, err));
     } else if (p->place == WR_PANE_BACK) {
-        subtract_pane(a, p);
+        WR_TRY(subtract_pane(a, p, err));
     }
     memmove(a->panes.at, a->panes.at + 1, --a->panes.n * sizeof(wr_pane *));
     wr_window_pane_free(a, p);
     (void)wr_aggs_heap_change(a->aggs);
+    return WR_OK;
 }
 
 /* A late block joins pane p, which is in front: p's entry and those of older panes with the key take it in. */
-static void join_front(wr_window_agg *a, wr_pane *p, wr_kmap *late, uint32_t s, uint32_t at) {
+static wr_status join_front(wr_window_agg *a, wr_pane *p, wr_kmap *late, uint32_t s, uint32_t at, wr_err *err) {
     const void *block = wr_kmap_value(late, s);
     bool        fresh;
-    uint32_t    slot = wr_kmap_find_like(p->map, late, s, true, &fresh);
+    uint32_t    slot;
+    WR_TRY(wr_kmap_find_like(p->map, late, s, true, &slot, &fresh, err));
     void       *value = wr_kmap_value(p->map, slot);
     wr_aggs_merge(a->aggs, value, block);
     wr_aggs_merge(a->aggs, wr_pane_suffix_at(a, value), block);
     if (fresh) { /* link it in before the next newer pane of the front that has the key */
         for (uint32_t i = at + 1; i < a->panes.n && a->panes.at[i]->place == WR_PANE_FRONT; i++) {
-            uint32_t next = wr_kmap_find_like(a->panes.at[i]->map, late, s, false, NULL);
+            uint32_t next;
+            WR_TRY(wr_kmap_find_like(a->panes.at[i]->map, late, s, false, &next, NULL, err));
             if (next == WR_SLOT_NONE) continue;
             wr_aggs_merge(a->aggs, wr_pane_suffix_at(a, value), wr_pane_suffix_at(a, wr_kmap_value(a->panes.at[i]->map, next)));
             *wr_pane_link_at(a, value) = (wr_pane_link){a->panes.at[i], next, 0};
@@ -133,7 +144,8 @@ static void join_front(wr_window_agg *a, wr_pane *p, wr_kmap *late, uint32_t s, 
     }
     bool linked = false;
     for (uint32_t i = at; i-- > 0;) {
-        uint32_t older = wr_kmap_find_like(a->panes.at[i]->map, late, s, false, NULL);
+        uint32_t older;
+        WR_TRY(wr_kmap_find_like(a->panes.at[i]->map, late, s, false, &older, NULL, err));
         if (older == WR_SLOT_NONE) continue;
         void *v = wr_kmap_value(a->panes.at[i]->map, older);
         wr_aggs_merge(a->aggs, wr_pane_suffix_at(a, v), block);
@@ -141,9 +153,11 @@ static void join_front(wr_window_agg *a, wr_pane *p, wr_kmap *late, uint32_t s, 
         linked = true;
     }
     if (fresh && !linked) {
-        uint32_t f = wr_kmap_find_like(a->front, late, s, true, NULL);
+        uint32_t f;
+        WR_TRY(wr_kmap_find_like(a->front, late, s, true, &f, NULL, err));
         *(wr_pane_link *)wr_kmap_value(a->front, f) = (wr_pane_link){p, slot, 0};
     }
+    return WR_OK;
 }
 static uint32_t pane_at(const wr_window_agg *a, const wr_pane *p) {
     uint32_t i = 0;
@@ -151,45 +165,51 @@ static uint32_t pane_at(const wr_window_agg *a, const wr_pane *p) {
     return i;
 }
 /* Late panes that count from this window on join their panes (HOP), or the running window (CUMULATE). */
-static void join_late(wr_window_agg *a, int64_t end) {
+static wr_status join_late(wr_window_agg *a, int64_t end, wr_err *err) {
     uint32_t n = 0;
     for (; n < a->late.n && a->late.at[n]->from_end <= end; n++) {
         wr_pane *late = a->late.at[n];
         if (a->win.w.kind == WR_WINDOW_CUMULATE) {
-            merge_map(a, a->run, late->map);
+            WR_TRY(merge_map(a, a->run, late->map, err));
         } else {
             wr_pane *p = wr_window_pane_get(a, late->start, late->end, WR_TIME_MIN);
             uint32_t at = pane_at(a, p);
             /* a pane that was not there stands between merged ones: it belongs where its newer neighbour is */
             if (p->place == WR_PANE_FRESH && at + 1 < a->panes.n && a->panes.at[at + 1]->place != WR_PANE_FRESH) p->place = a->panes.at[at + 1]->place;
             if (p->place == WR_PANE_FRONT) {
-                for (uint32_t s = wr_kmap_next(late->map, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(late->map, s)) join_front(a, p, late->map, s, at);
+                for (uint32_t s = wr_kmap_next(late->map, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(late->map, s))
+                    WR_TRY(join_front(a, p, late->map, s, at, err));
                 charge(a, p->map);
             } else {
-                merge_map(a, p->map, late->map);
-                if (p->place == WR_PANE_BACK && a->two_stacks) merge_map(a, a->back, late->map);
+                WR_TRY(merge_map(a, p->map, late->map, err));
+                if (p->place == WR_PANE_BACK && a->two_stacks) WR_TRY(merge_map(a, a->back, late->map, err));
             }
-            if (p->place != WR_PANE_FRESH) merge_map(a, a->run, late->map);
+            if (p->place != WR_PANE_FRESH) WR_TRY(merge_map(a, a->run, late->map, err));
         }
         wr_window_pane_free(a, late);
         (void)wr_aggs_heap_change(a->aggs);
     }
-    if (!n) return;
+    if (!n) return WR_OK;
     memmove(a->late.at, a->late.at + n, (a->late.n - n) * sizeof(wr_pane *));
     a->late.n -= n;
+    return WR_OK;
 }
 
 /* ---- which window is next ---- */
 
 /* The end of the next window that has rows, WR_TIME_MAX if there is none. Panes that no coming window wants leave here. */
-static int64_t next_hop(wr_window_agg *a) {
+static wr_status next_hop(wr_window_agg *a, int64_t *next, wr_err *err) {
     while (a->panes.n) {
         int64_t start = a->panes.at[0]->start, end = wr_win_first_end(&a->win, start);
         if (a->fired_end != WR_TIME_MIN && end <= a->fired_end) end = a->fired_end + a->win.w.slide_us;
-        if (start >= end - a->win.w.size_us) return a->late.n ? WR_MIN(end, a->late.at[0]->from_end) : end;
-        evict_oldest(a);
+        if (start >= end - a->win.w.size_us) {
+            *next = a->late.n ? WR_MIN(end, a->late.at[0]->from_end) : end;
+            return WR_OK;
+        }
+        WR_TRY(evict_oldest(a, err));
     }
-    return a->late.n ? a->late.at[0]->from_end : WR_TIME_MAX;
+    *next = a->late.n ? a->late.at[0]->from_end : WR_TIME_MAX;
+    return WR_OK;
 }
 static int64_t next_cumulate(wr_window_agg *a) {
     int64_t end = WR_TIME_MAX;
@@ -202,19 +222,20 @@ static int64_t next_cumulate(wr_window_agg *a) {
     return a->late.n ? WR_MIN(end, a->late.at[0]->from_end) : end;
 }
 
-static void begin_hop(wr_window_agg *a, int64_t end) {
-    while (a->panes.n && a->panes.at[0]->start < end - a->win.w.size_us) evict_oldest(a);
-    join_late(a, end);
+static wr_status begin_hop(wr_window_agg *a, int64_t end, wr_err *err) {
+    while (a->panes.n && a->panes.at[0]->start < end - a->win.w.size_us) WR_TRY(evict_oldest(a, err));
+    WR_TRY(join_late(a, end, err));
     for (uint32_t i = 0; i < a->panes.n && a->panes.at[i]->start < end; i++) {
         wr_pane *p = a->panes.at[i];
         if (p->place != WR_PANE_FRESH) continue;
-        merge_map(a, a->run, p->map);
-        if (a->two_stacks) merge_map(a, a->back, p->map);
+        WR_TRY(merge_map(a, a->run, p->map, err));
+        if (a->two_stacks) WR_TRY(merge_map(a, a->back, p->map, err));
         p->place = WR_PANE_BACK;
     }
     wr_window_emit_begin(a, end - a->win.w.size_us, end, a->run);
+    return WR_OK;
 }
-static void begin_cumulate(wr_window_agg *a, int64_t end) {
+static wr_status begin_cumulate(wr_window_agg *a, int64_t end, wr_err *err) {
     int64_t  base = wr_win_start(&a->win, end);
     uint32_t n = 0;
     if (a->run_base != base) {
@@ -222,15 +243,16 @@ static void begin_cumulate(wr_window_agg *a, int64_t end) {
         (void)wr_aggs_heap_change(a->aggs);
         a->run_base = base;
     }
-    join_late(a, end);
+    WR_TRY(join_late(a, end, err));
     for (; n < a->panes.n && a->panes.at[n]->start < end; n++) {
-        merge_map(a, a->run, a->panes.at[n]->map);
+        WR_TRY(merge_map(a, a->run, a->panes.at[n]->map, err));
         wr_window_pane_free(a, a->panes.at[n]);
         (void)wr_aggs_heap_change(a->aggs);
     }
     if (n) memmove(a->panes.at, a->panes.at + n, (a->panes.n - n) * sizeof(wr_pane *));
     a->panes.n -= n;
     wr_window_emit_begin(a, base, end, a->run);
+    return WR_OK;
 }
 static void end_window(wr_window_agg *a) {
     if (a->direct) {
@@ -254,11 +276,12 @@ wr_status wr_window_fire(wr_window_agg *a, int64_t wm_us, wr_out *out, bool *mor
         if (!a->emitting) {
             int64_t end = WR_TIME_MAX;
             if (a->direct) end = a->panes.n ? a->panes.at[0]->end : WR_TIME_MAX;
-            else end = a->win.w.kind == WR_WINDOW_CUMULATE ? next_cumulate(a) : next_hop(a);
+            else if (a->win.w.kind == WR_WINDOW_CUMULATE) end = next_cumulate(a);
+            else WR_TRY(next_hop(a, &end, err));
             if (end == WR_TIME_MAX || !wr_win_closed(wm_us, wr_win_instant(&a->win, end))) return WR_OK;
             if (a->direct) wr_window_emit_begin(a, a->panes.at[0]->start, end, a->panes.at[0]->map);
-            else if (a->win.w.kind == WR_WINDOW_CUMULATE) begin_cumulate(a, end);
-            else begin_hop(a, end);
+            else if (a->win.w.kind == WR_WINDOW_CUMULATE) WR_TRY(begin_cumulate(a, end, err));
+            else WR_TRY(begin_hop(a, end, err));
         }
         while (a->emitting) {
             if (out->full(out)) {

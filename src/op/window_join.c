@@ -9,6 +9,7 @@
  * Watermark  identity: a window's rows come out with the watermark that closes it.
  * Thread     the worker that owns the key group.                                                                          */
 #include "op/join_common.h"
+#include "op/op_util.h"
 
 typedef struct keyed { wr_join_buf buf[2]; } keyed;
 typedef struct window {
@@ -120,7 +121,7 @@ static wr_status on_batch(wr_op *op, uint32_t side, wr_batch *batch, wr_out *out
     drop_late(w, side, batch, &view);
     wr_join_probe_split(p, &w->base, side, &view, false, false);
     spread_hash(w, side, batch);
-    wr_kmap_find(w->map, &p->view, w->base.side[side].keys, p->hash, true, p->slot, p->created);
+    WR_TRY(wr_kmap_find(w->map, &p->view, w->base.side[side].keys, p->hash, true, p->slot, p->created, err));
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t row = p->sel[i];
         if (p->created[i]) window_add(w, window_at(w, end_us(w, side, batch, row)), p->slot[i]);
@@ -286,10 +287,10 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     return ok && (k->buf[0].n || k->buf[1].n);
 }
 
-static void save(wr_op *op, wr_sbuf *out) {
+static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
     window_join *w = (window_join *)op;
     wr_put_u32(out, IMAGE_VERSION);
-    wr_kmap_save(w->map, out);
+    return wr_kmap_save(w->map, out, err);
 }
 
 /* The window list is made anew: every row knows its window's end. */
@@ -315,6 +316,7 @@ static void usage(const wr_op *op, wr_op_usage *out) {
     for (uint32_t i = 0; i < w->windows.n; i++) out->state_bytes += (int64_t)w->windows.at[i].slots.cap * 4;
 }
 
+static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((window_join *)op)->map, bytes, err); }
 static void close_op(wr_op *op) {
     window_join *w = (window_join *)op;
     wr_join_out_free(&w->o);
@@ -325,7 +327,7 @@ static void close_op(wr_op *op) {
     wr_free(w);
 }
 
-static const wr_op_vt window_join_vt = {"window_join", on_batch, on_watermark, wr_op_same_watermark, save, load, usage, close_op};
+static const wr_op_vt window_join_vt = {"window_join", on_batch, on_watermark, wr_op_same_watermark, save, load, usage, limit, close_op};
 
 wr_op *wr_window_join_new(const wr_window_join_opts *opts, const wr_schema *left, const wr_schema *right, wr_op_ctx *ctx) {
     window_join *w = wr_calloc(1, sizeof *w);

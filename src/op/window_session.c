@@ -170,7 +170,7 @@ static wr_status session_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr
     wr_status       s = WR_OK;
     (void)input, (void)out;
     if (!n) return WR_OK;
-    wr_kmap_find(a->map, batch, a->opts.keys, hash, true, a->slots, a->created);
+    WR_TRY(wr_kmap_find(a->map, batch, a->opts.keys, hash, true, a->slots, a->created, err));
     /* A later row of the batch may merge the session of an earlier one, so rows go in one at a time. */
     for (uint32_t i = 0; i < n && s == WR_OK; i++) {
         uint32_t row = wr_batch_row(batch, i);
@@ -255,12 +255,12 @@ static wr_status session_on_watermark(wr_op *op, int64_t wm_us, wr_out *out, boo
     return s;
 }
 
-static void session_save(wr_op *op, wr_sbuf *out) {
+static wr_status session_save(wr_op *op, wr_sbuf *out, wr_err *err) {
     session_agg *a = (session_agg *)op;
     wr_assert(a->due_at == a->due.n);
     wr_op_save_head(out, tag, VERSION);
     wr_put_u64(out, a->aggs->seq);
-    wr_kmap_save(a->map, out);
+    return wr_kmap_save(a->map, out, err);
 }
 static wr_status session_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     session_agg *a = (session_agg *)op;
@@ -287,6 +287,7 @@ static void session_usage(const wr_op *op, wr_op_usage *out) {
         if (list && list->count) out->oldest_us = WR_MIN(out->oldest_us, ((session *)wr_sorted_at(list, wr_sorted_first()))->start);
     }
 }
+static wr_status session_limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((session_agg *)op)->map, bytes, err); }
 static void session_close(wr_op *op) {
     session_agg *a = (session_agg *)op;
     for (uint32_t i = a->due_at; i < a->due.n; i++) block_free(a, a->due.at[i].block);
@@ -301,7 +302,7 @@ static void session_close(wr_op *op) {
 }
 static const wr_op_vt session_vt = {
     .name = "session_agg", .on_batch = session_on_batch, .on_watermark = session_on_watermark, .output_watermark = wr_op_same_watermark,
-    .save = session_save, .load = session_load, .usage = session_usage, .close = session_close,
+    .save = session_save, .load = session_load, .usage = session_usage, .limit = session_limit, .close = session_close,
 };
 wr_op *wr_session_agg_new(const wr_window_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     session_agg *a = wr_calloc(1, sizeof *a);

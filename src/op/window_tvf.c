@@ -95,7 +95,7 @@ static wr_status window_tvf_on_batch(wr_op *op, uint32_t input, wr_batch *batch,
 static void window_tvf_close(wr_op *op) { wr_free(op); }
 static const wr_op_vt window_tvf_vt = {
     .name = "window_tvf", .on_batch = window_tvf_on_batch, .on_watermark = wr_op_no_watermark, .output_watermark = wr_op_same_watermark,
-    .save = wr_op_no_save, .load = wr_op_no_load, .usage = wr_op_no_usage, .close = window_tvf_close,
+    .save = wr_op_no_save, .load = wr_op_no_load, .usage = wr_op_no_usage, .limit = wr_op_no_limit, .close = window_tvf_close,
 };
 wr_op *wr_window_tvf_new(const wr_window *window, const wr_schema *input, wr_op_ctx *ctx) {
     if (window->kind == WR_WINDOW_SESSION) return NULL; /* sessions exist only under an aggregation: the planner says so by name */

@@ -62,9 +62,10 @@ wr_status snapshot_task(task *t, uint64_t epoch, wr_err *err) {
     } else if (n->op) {
         wr_sbuf buf = {0};
         wr_put_i64(&buf, t->wm);
-        n->op->vt->save(n->op, &buf);
-        put(job, WR_SECTION_OPERATOR, n, &buf);
+        wr_status s = n->op->vt->save(n->op, &buf, err);
+        if (s == WR_OK) put(job, WR_SECTION_OPERATOR, n, &buf);
         wr_sbuf_free(&buf);
+        WR_TRY(s);
     }
     save_ledgers(n);
     acknowledge(job);
@@ -238,6 +239,13 @@ static wr_status check_job(wr_job *job, const wr_checkpoint *ck, wr_err *err) {
         return WR_USER;
     }
     job->n_groups = groups; /* fixed at first start */
+    for (uint32_t k = 0; k < job->n_workers; k++)
+        for (uint32_t i = 0; i < job->n_nodes; i++) {
+            node *at = &job->workers[k].nodes[i];
+            if (!at->p) continue;
+            at->ctx.n_key_groups = groups;
+            group_range(job, at, &at->ctx.group_from, &at->ctx.group_to);
+        }
     return WR_OK;
 }
 

@@ -8,44 +8,9 @@
  * Invariant  index entry <-> live record, except null_slot; removal shifts entries back, so there are no tombstones; a free record keeps
  *            the next free slot in its hash field. What is stored depends on the order of calls only, never on addresses.
  * Memory     `bytes` is what the map holds; the account is told the difference once a call.                                   */
-#include "base/hash.h"
-#include "state/state.h"
+#include "state/kmap_internal.h"
 
-enum { CHUNK_LOG2 = 10, CHUNK = 1 << CHUNK_LOG2, BLOCK = 64, INLINE = 20, VERSION = 1, MALLOC_EXTRA = 16, PREFETCH_FROM = 2048 };
-typedef enum shape { SHAPE_GLOBAL, SHAPE_FIXED, SHAPE_STRING, SHAPE_BYTES } shape;
-
-struct wr_kmap {
-    wr_kmap_opts opts;
-    shape        shape;
-    wr_storage   storage;          /* SHAPE_FIXED */
-    uint32_t     value_at, stride; /* of a record */
-    uint64_t    *index;
-    uint32_t     cap, count;       /* cap: index entries, power of two; count: live records with null_slot */
-    char       **chunks;
-    uint32_t     n_chunks, first_cap; /* slots in chunk 0, which grows; the others hold CHUNK */
-    uint32_t     n_slots, free_head, null_slot;
-    uint64_t    *live;             /* bitmap over slots */
-    uint32_t     live_words;
-    int64_t      bytes, charged, told;
-    wr_arena    *arena;
-    wr_type     *types;
-    const wr_rowcodec *codec;
-    wr_sbuf      scratch;          /* an encoded key */
-    wr_sbuf      block;            /* the encoded keys of one block */
-};
-
-typedef struct fixed_rec { uint64_t hash, key; } fixed_rec;
-typedef struct bytes_rec {
-    uint64_t hash;
-    uint32_t len;
-    char     first[4]; /* inline: 4 + 16 bytes from here */
-    union { char rest[16]; char *ptr; };
-} bytes_rec;
-_Static_assert(sizeof(fixed_rec) == 16 && sizeof(bytes_rec) == 32, "record headers");
-
-WR_INLINE char *record(const wr_kmap *m, uint32_t slot) { return m->chunks[slot >> CHUNK_LOG2] + (size_t)(slot & (CHUNK - 1)) * m->stride; }
-WR_INLINE const char *bytes_of(const bytes_rec *r) { return r->len <= INLINE ? (const char *)r + 12 : r->ptr; }
-WR_INLINE bool is_live(const wr_kmap *m, uint32_t slot) { return m->live[slot >> 6] >> (slot & 63) & 1; }
+enum { VERSION = 1 };
 
 static void tell(wr_kmap *m) {
     int64_t now = m->bytes + m->charged;
@@ -72,7 +37,7 @@ wr_kmap *wr_kmap_new(const wr_kmap_opts *opts) {
     m->value_at = value_offset(m->shape);
     m->codec = opts->codec;
     m->stride = m->value_at + ((opts->value_bytes + 15) & ~15u);
-    m->free_head = m->null_slot = WR_SLOT_NONE;
+    m->free_head = m->null_slot = m->sweep_at = WR_SLOT_NONE;
     m->bytes = (int64_t)sizeof *m;
     if (m->shape == SHAPE_FIXED) m->storage = wr_type_storage(opts->key_types[0]);
     m->types = wr_calloc(opts->n_key_types ? opts->n_key_types : 1, sizeof *m->types);
@@ -107,7 +72,7 @@ void wr_kmap_clear(wr_kmap *m) {
     wr_free(m->live);
     m->chunks = NULL, m->index = NULL, m->live = NULL;
     m->n_chunks = m->first_cap = m->cap = m->count = m->n_slots = m->live_words = 0;
-    m->free_head = m->null_slot = WR_SLOT_NONE;
+    m->free_head = m->null_slot = m->sweep_at = WR_SLOT_NONE;
     m->bytes = (int64_t)sizeof *m;
     m->charged = 0;
     tell(m);
@@ -347,8 +312,9 @@ static void find_block_bytes(wr_kmap *m, const wr_batch *batch, const uint32_t *
     }
 }
 
-void wr_kmap_find(wr_kmap *m, const wr_batch *batch, const uint32_t *key_cols, const uint64_t *hash, bool create, uint32_t *slots,
-                  uint8_t *created) {
+wr_status wr_kmap_find(wr_kmap *m, const wr_batch *batch, const uint32_t *key_cols, const uint64_t *hash, bool create, uint32_t *slots,
+                       uint8_t *created, wr_err *err) {
+    (void)err;
     uint32_t n = wr_batch_live(batch);
     if (m->shape == SHAPE_GLOBAL) {
         bool fresh = n && create && m->null_slot == WR_SLOT_NONE;
@@ -356,7 +322,7 @@ void wr_kmap_find(wr_kmap *m, const wr_batch *batch, const uint32_t *key_cols, c
         for (uint32_t i = 0; i < n; i++) slots[i] = m->null_slot;
         if (created && n) memset(created, 0, n), created[0] = fresh;
         tell(m);
-        return;
+        return WR_OK;
     }
     const wr_vec *vec = &batch->cols[key_cols ? key_cols[0] : 0];
     block         b;
@@ -372,6 +338,7 @@ void wr_kmap_find(wr_kmap *m, const wr_batch *batch, const uint32_t *key_cols, c
         }
     }
     if (create) tell(m);
+    return WR_OK;
 }
 
 /* ---- one key ---- */
@@ -404,35 +371,49 @@ WR_INLINE one_key raw_of_slot(const wr_kmap *m, uint32_t slot) {
     return (one_key){.ptr = bytes_of((const bytes_rec *)r), .len = ((const bytes_rec *)r)->len};
 }
 
-uint32_t wr_kmap_find_like(wr_kmap *m, const wr_kmap *from, uint32_t slot, bool create, bool *created) {
+wr_status wr_kmap_find_like(wr_kmap *m, const wr_kmap *from, uint32_t slot, bool create, uint32_t *out, bool *created, wr_err *err) {
     wr_dassert(m->shape == from->shape && m->storage == from->storage);
+    (void)err;
     one_key k = raw_of_slot(from, slot);
-    return find_raw(m, wr_kmap_hash(from, slot), &k, create, created);
+    *out = find_raw(m, wr_kmap_hash(from, slot), &k, create, created);
+    return WR_OK;
 }
 
-uint32_t wr_kmap_find_one(wr_kmap *m, wr_str key, uint64_t hash, bool create, bool *created) {
+wr_status wr_kmap_find_one(wr_kmap *m, wr_str key, uint64_t hash, bool create, uint32_t *out, bool *created, wr_err *err) {
+    (void)err;
     one_key k = {.ptr = key.ptr, .len = (uint32_t)key.len};
     if (m->shape == SHAPE_GLOBAL) k.null = true, hash = 0;
-    if (m->shape != SHAPE_FIXED && m->shape != SHAPE_STRING) return find_raw(m, hash, &k, create, created);
+    if (m->shape != SHAPE_FIXED && m->shape != SHAPE_STRING) {
+        *out = find_raw(m, hash, &k, create, created);
+        return WR_OK;
+    }
     wr_mem *mem = wr_mem_new(256);
     wr_vec  vec;
     wr_vec_init(&vec, m->types[0], 1, true, mem);
     bool ok = wr_rowcodec_get(codec_of(m), key, &vec, 0, mem);
-    uint32_t slot = WR_SLOT_NONE;
+    *out = WR_SLOT_NONE;
     if (created) *created = false;
     if (ok) {
         k.null = wr_vec_is_null(&vec, 0);
         if (!k.null && m->shape == SHAPE_FIXED) k.fixed = raw_at(m->storage, vec.data, 0);
         if (!k.null && m->shape == SHAPE_STRING) k.ptr = wr_sview_ptr(vec.data), k.len = ((wr_sview *)vec.data)->len;
-        slot = find_raw(m, hash, &k, create, created);
+        *out = find_raw(m, hash, &k, create, created);
     }
     wr_mem_unref(mem);
-    return slot;
+    return WR_OK;
 }
 
 void *wr_kmap_value(wr_kmap *m, uint32_t slot) {
     wr_dassert(slot < m->n_slots && is_live(m, slot));
     return record(m, slot) + m->value_at;
+}
+const void *wr_kmap_peek(const wr_kmap *m, uint32_t slot) {
+    wr_dassert(slot < m->n_slots && is_live(m, slot));
+    return record(m, slot) + m->value_at;
+}
+wr_status wr_kmap_warm(wr_kmap *m, uint32_t slot, wr_err *err) {
+    (void)m, (void)slot, (void)err;
+    return WR_OK;
 }
 void wr_kmap_values(const wr_kmap *m, const uint32_t *slots, uint32_t n, void **values) {
     for (uint32_t i = 0; i < n; i++) values[i] = slots[i] == WR_SLOT_NONE ? NULL : record(m, slots[i]) + m->value_at;
@@ -503,7 +484,7 @@ void wr_kmap_remove(wr_kmap *m, uint32_t slot) {
     m->count--;
 }
 
-uint32_t wr_kmap_count(const wr_kmap *m) { return m->count; }
+uint64_t wr_kmap_count(const wr_kmap *m) { return m->count; }
 
 uint32_t wr_kmap_next(const wr_kmap *m, uint32_t slot) {
     uint32_t next = slot == WR_SLOT_NONE ? 0 : slot + 1, words = (m->n_slots + 63) / 64;
@@ -513,6 +494,48 @@ uint32_t wr_kmap_next(const wr_kmap *m, uint32_t slot) {
         if (bits) return w * 64 + (uint32_t)__builtin_ctzll(bits);
     }
     return WR_SLOT_NONE;
+}
+
+wr_status wr_kmap_scan(wr_kmap *m, wr_kmap_cursor *cursor, uint32_t *slots, uint32_t max, uint32_t *n, wr_err *err) {
+    (void)err;
+    *n = 0;
+    while (*n < max && !cursor->done) { /* cursor->slot: where to go on */
+        uint32_t slot = wr_kmap_next(m, cursor->slot - 1); /* 0 - 1 is WR_SLOT_NONE */
+        cursor->done = slot == WR_SLOT_NONE;
+        if (cursor->done) break;
+        slots[(*n)++] = slot;
+        cursor->slot = slot + 1;
+    }
+    return WR_OK;
+}
+void wr_kmap_scan_end(wr_kmap *m, wr_kmap_cursor *cursor) {
+    (void)m;
+    wr_sbuf_free(&cursor->key);
+    wr_arr_free(&cursor->loaded);
+    *cursor = (wr_kmap_cursor){0};
+}
+
+wr_status wr_kmap_sweep(wr_kmap *m, uint32_t n, uint64_t *removed, wr_err *err) {
+    (void)err;
+    *removed = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        m->sweep_at = wr_kmap_next(m, m->sweep_at);
+        if (m->sweep_at == WR_SLOT_NONE) break;
+        if (!m->opts.value_expired(m->opts.self, wr_kmap_peek(m, m->sweep_at))) continue;
+        wr_kmap_remove(m, m->sweep_at);
+        ++*removed;
+    }
+    return WR_OK;
+}
+
+void      wr_kmap_limit(wr_kmap *m, int64_t bytes) { m->limit = bytes; }
+wr_status wr_kmap_shrink(wr_kmap *m, int64_t bytes, wr_err *err) {
+    (void)m, (void)bytes, (void)err;
+    return WR_OK;
+}
+void wr_kmap_tier_usage_get(const wr_kmap *m, wr_kmap_tier_usage *out) {
+    (void)m;
+    *out = (wr_kmap_tier_usage){0};
 }
 
 int64_t wr_kmap_bytes(const wr_kmap *m) { return m->bytes + m->charged; }
@@ -531,8 +554,8 @@ double wr_kmap_entry_bytes(uint32_t value_bytes, double key_bytes) {
 
 /* ---- checkpoint image ---- */
 
-void wr_kmap_save(const wr_kmap *map, wr_sbuf *out) {
-    wr_kmap *m = (wr_kmap *)(uintptr_t)map;
+wr_status wr_kmap_save(wr_kmap *m, wr_sbuf *out, wr_err *err) {
+    (void)err;
     wr_put_bytes(out, m->opts.name, strlen(m->opts.name));
     wr_put_u32(out, VERSION);
     wr_put_u32(out, m->opts.n_key_types);
@@ -554,6 +577,7 @@ void wr_kmap_save(const wr_kmap *map, wr_sbuf *out) {
         memcpy(out->at + at, len.at, 4);
         wr_sbuf_free(&len);
     }
+    return WR_OK;
 }
 
 static bool load_value(wr_kmap *m, void *value, wr_str bytes) {
@@ -579,7 +603,8 @@ wr_status wr_kmap_load(wr_kmap *m, wr_reader *in, uint32_t n_groups, uint32_t fr
         uint32_t group = wr_key_group(hash, n_groups);
         if (group < from || group >= to) continue;
         bool     created = false;
-        uint32_t slot = wr_kmap_find_one(m, key, hash, true, &created);
+        uint32_t slot;
+        WR_TRY(wr_kmap_find_one(m, key, hash, true, &slot, &created, err));
         if (!created || !load_value(m, wr_kmap_value(m, slot), value)) {
             in->bad = true;
             break;

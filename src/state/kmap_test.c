@@ -12,6 +12,19 @@ static void fix_open(fix *f, const wr_type *types, uint32_t n, uint32_t value_by
     wr_account_init(&f->acct, NULL, "t", 0);
     f->map = wr_kmap_new(&(wr_kmap_opts){.name = "test", .key_types = types, .n_key_types = n, .value_bytes = value_bytes, .acct = &f->acct});
 }
+static void find_ok(wr_kmap *map, const wr_batch *batch, const uint32_t *cols, const uint64_t *hash, bool create, uint32_t *slots, uint8_t *created) {
+    assert_int_equal(wr_kmap_find(map, batch, cols, hash, create, slots, created, NULL), WR_OK);
+}
+static uint32_t like_ok(wr_kmap *map, const wr_kmap *from, uint32_t slot, bool create, bool *created) {
+    uint32_t out = WR_SLOT_NONE;
+    assert_int_equal(wr_kmap_find_like(map, from, slot, create, &out, created, NULL), WR_OK);
+    return out;
+}
+static uint32_t one_ok(wr_kmap *map, wr_str key, uint64_t hash, bool create, bool *created) {
+    uint32_t out = WR_SLOT_NONE;
+    assert_int_equal(wr_kmap_find_one(map, key, hash, create, &out, created, NULL), WR_OK);
+    return out;
+}
 static void fix_close(fix *f) {
     assert_int_equal(wr_account_bytes(&f->acct) >= wr_kmap_bytes(f->map), 1);
     wr_kmap_free(f->map);
@@ -52,7 +65,7 @@ static void random_ops(wr_type type, uint64_t seed) {
         for (uint32_t i = 0; i < n; i++) keys[i] = (int64_t)wr_rng_below(&rng, range);
         wr_batch *b = int_batch(type, keys, n, 7);
         bool create = wr_rng_below(&rng, 4) != 0;
-        wr_kmap_find(f.map, b, (uint32_t[]){0}, b->hash, create, slots, created);
+        find_ok(f.map, b, (uint32_t[]){0}, b->hash, create, slots, created);
         for (uint32_t i = 0; i < n; i++) {
             if (!create) {
                 assert_int_equal(slots[i] != WR_SLOT_NONE, seen[keys[i]] > 0);
@@ -100,15 +113,15 @@ static void test_keys_come_back(void **state) {
         for (int i = 0; i < 300; i++) keys[i] = i - 150;
         uint32_t  slots[300];
         wr_batch *b = int_batch(type, keys, 300, 4);
-        wr_kmap_find(f.map, b, NULL, b->hash, true, slots, NULL);
+        find_ok(f.map, b, NULL, b->hash, true, slots, NULL);
         wr_vec back;
         wr_vec_init(&back, type, 300, true, b->mem);
         for (uint32_t i = 0; i < 300; i++) {
             bool created;
             wr_kmap_key_get(f.map, slots[i], &back, i, b->mem);
-            uint32_t other = wr_kmap_find_like(g.map, f.map, slots[i], true, &created);
+            uint32_t other = like_ok(g.map, f.map, slots[i], true, &created);
             assert_true(created);
-            assert_int_equal(wr_kmap_find_like(f.map, g.map, other, false, NULL), slots[i]);
+            assert_int_equal(like_ok(f.map, g.map, other, false, NULL), slots[i]);
             assert_true(wr_vec_equal(&back, i, &b->cols[0], i));
         }
         void *values[300];
@@ -143,10 +156,10 @@ static void test_save_load_split(void **state) {
         uint64_t hash[500];
         uint32_t slots[500], cols[2] = {0, 1};
         wr_batch_hash(b, cols, n_types, hash);
-        wr_kmap_find(f.map, b, cols, hash, true, slots, NULL);
+        find_ok(f.map, b, cols, hash, true, slots, NULL);
         for (uint32_t i = 0; i < 500; i++) add_value(f.map, slots[i], i * 10);
         wr_sbuf image = {0};
-        wr_kmap_save(f.map, &image);
+        assert_int_equal(wr_kmap_save(f.map, &image, NULL), WR_OK);
         const uint32_t cut[4] = {0, 40, 90, WR_KEY_GROUPS_DEFAULT};
         uint32_t sum = 0;
         for (int p = 0; p < 3; p++) {
@@ -160,10 +173,10 @@ static void test_save_load_split(void **state) {
         for (uint32_t i = 0; i < 500; i++) {
             uint32_t group = wr_key_group(hash[i], WR_KEY_GROUPS_DEFAULT);
             int p = group < 40 ? 0 : group < 90 ? 1 : 2;
-            uint32_t slot = wr_kmap_find_like(part[p].map, f.map, slots[i], false, NULL);
+            uint32_t slot = like_ok(part[p].map, f.map, slots[i], false, NULL);
             assert_true(slot != WR_SLOT_NONE);
             assert_int_equal(*(int64_t *)wr_kmap_value(part[p].map, slot), i * 10);
-            assert_int_equal(wr_kmap_find_one(part[p].map, wr_kmap_key(f.map, slots[i]), hash[i], false, NULL), slot);
+            assert_int_equal(one_ok(part[p].map, wr_kmap_key(f.map, slots[i]), hash[i], false, NULL), slot);
         }
         /* Damage is an error, never a crash. */
         wr_err err;
@@ -189,9 +202,9 @@ static void test_global(void **state) {
     uint32_t  slots[10];
     uint8_t   created[10];
     wr_batch *b = int_batch(wr_type_of(WR_T_BIGINT), keys, 10, -1);
-    wr_kmap_find(f.map, b, NULL, NULL, false, slots, NULL);
+    find_ok(f.map, b, NULL, NULL, false, slots, NULL);
     assert_int_equal(slots[9], WR_SLOT_NONE);
-    wr_kmap_find(f.map, b, NULL, NULL, true, slots, created);
+    find_ok(f.map, b, NULL, NULL, true, slots, created);
     assert_int_equal(created[0] + created[1] + created[9], 1);
     assert_int_equal(wr_key_group(wr_kmap_hash(f.map, slots[0]), 128), 0);
     assert_int_equal(wr_kmap_count(f.map), 1);
@@ -213,7 +226,7 @@ static void test_entry_bytes(void **state) {
         for (int i = 0; i < 1000; i++) keys[i] = k + i;
         uint32_t  slots[1000];
         wr_batch *b = int_batch(type, keys, 1000, -1);
-        wr_kmap_find(f.map, b, NULL, b->hash, true, slots, NULL);
+        find_ok(f.map, b, NULL, b->hash, true, slots, NULL);
         wr_batch_unref(b);
         if (k >= 10000) sum += (double)wr_kmap_bytes(f.map) / (double)(k + 1000), n++;
     }
