@@ -75,7 +75,7 @@ static void note_spills(wr_job *job) {
             node       *n = job->workers[k].tasks[i].head;
             wr_op_usage u = {0};
             if (n->op) n->op->vt->usage(n->op, &u);
-            //KMAP n->spills = u.spills;
+            n->spills = u.spills;
         }
 }
 
@@ -188,7 +188,7 @@ static wr_status apply_limits(worker *w, uint32_t version, wr_err *err) {
             continue;
         }
         n->limit_bytes = bytes;
-        (void)err; //KMAP WR_TRY(n->op->vt->limit(n->op, bytes, err));
+        WR_TRY(n->op->vt->limit(n->op, bytes, err));
     }
     if (all) w->budget_version = version;
     return WR_OK;

@@ -13,6 +13,10 @@ static void usage_add(wr_op_usage *into, const wr_op_usage *from) {
     into->state_bytes += from->state_bytes;
     into->keys += from->keys;
     into->rows += from->rows;
+    into->tier_keys += from->tier_keys;
+    into->tier_loads += from->tier_loads;
+    into->tier_evictions += from->tier_evictions;
+    into->spills = into->spills || from->spills;
     if (from->oldest_us < into->oldest_us) into->oldest_us = from->oldest_us;
 }
 
@@ -188,8 +192,12 @@ static void node_json(const wr_node_status *s, bool finished, wr_sbuf *out) {
         wr_sbuf_printf(out, ":%" PRIu64, l->dropped[i]);
         sep = ",";
     }
-    wr_sbuf_printf(out, "},\"closes\":%s,\"state_bytes\":%" PRIi64 ",\"keys\":%" PRIu64 ",\"rows\":%" PRIu64 "}",
+    wr_sbuf_printf(out, "},\"closes\":%s,\"state_bytes\":%" PRIi64 ",\"keys\":%" PRIu64 ",\"rows\":%" PRIu64,
                    b.exact && (finished ? b.in != b.accounted : b.in < b.accounted) ? "false" : "true", s->usage.state_bytes, s->usage.keys, s->usage.rows);
+    if (s->usage.tier_evictions || s->usage.tier_keys)
+        wr_sbuf_printf(out, ",\"tier_keys\":%" PRIu64 ",\"tier_loads\":%" PRIu64 ",\"tier_evictions\":%" PRIu64, s->usage.tier_keys, s->usage.tier_loads,
+                       s->usage.tier_evictions);
+    wr_sbuf_addc(out, '}');
 }
 
 void wr_job_ledger_json(const wr_job_status *status, wr_sbuf *out) {
