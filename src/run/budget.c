@@ -106,7 +106,7 @@ wr_status budget_start(wr_job *job, wr_err *err) {
 
 /* ---- limits of the maps ---- */
 /* The level L at which the sum of min(bytes, L) is `all`; values above it come down to it. */
-static int64_t water_level(const int64_t *bytes, uint32_t n, int64_t all) {
+int64_t budget_water_level(const int64_t *bytes, uint32_t n, int64_t all) {
     int64_t sum = 0, most = 0;
     for (uint32_t i = 0; i < n; i++) sum += bytes[i], most = WR_MAX(most, bytes[i]);
     if (sum <= all) return most + (all - sum) / WR_MAX(n, 1u); /* everybody may grow by an equal part of what is left */
@@ -135,7 +135,7 @@ static void set_limits(wr_job *job, bool any) {
     if (any && n) {
         int64_t others = held(job) - state, in_flight = wr_account_bytes(&job->queue_acct) + wr_account_bytes(&job->buffer_acct);
         int64_t data = atomic_load(&b->data), room = WR_MAX(share_of(data, 10), in_flight);
-        level = WR_MAX(water_level(bytes, n, share_of(data, job->opts.state_dir ? SAVED_STATE_MOST : STATE_MOST) - (others - in_flight) - room), (int64_t)MAP_BYTES_MIN);
+        level = WR_MAX(budget_water_level(bytes, n, share_of(data, job->opts.state_dir ? SAVED_STATE_MOST : STATE_MOST) - (others - in_flight) - room), (int64_t)MAP_BYTES_MIN);
     }
     bool changed = false;
     if (job->opts.map_bytes) n = 0; /* they stay as they are */
@@ -236,7 +236,8 @@ static void look_at_process(wr_job *job, int64_t now_us) {
     }
     atomic_store(&b->rss, rss);
     int64_t seen = WR_MAX(rss - heap.dirty - held(job), b->base), before = atomic_load(&b->reserve);
-    int64_t reserve = seen >= before ? seen : before - (before - seen) / 16;
+    bool    short_now = rss > b->limit - b->limit / 32; /* else a table that was copied while it grew is gone at the next look */
+    int64_t reserve = seen >= before ? (short_now ? seen : before + (seen - before) / 4) : before - (before - seen) / 16;
     reserve = WR_MIN(reserve, b->limit / 4 * 3); /* something must be left to work with */
     atomic_store(&b->reserve, reserve);
     atomic_store(&b->data, b->limit - reserve);

@@ -251,6 +251,7 @@ wr_status budget_start(wr_job *job, wr_err *err);             /* the graph is bu
 wr_status budget_step(worker *w, int64_t now_us, wr_err *err);/* between two calls of the worker's operators */
 bool      budget_may_read(worker *w);                         /* another turn */
 wr_status budget_watch(wr_job *job, wr_err *err);             /* WR_LIMIT: used up, and nothing helps */
+int64_t   budget_water_level(const int64_t *bytes, uint32_t n, int64_t all);
 uint32_t  budget_batch_rows(int64_t limit_bytes, uint32_t n_workers);
 int64_t   budget_least(const wr_job *job);
 void      budget_status(wr_job *job, wr_budget_status *out);
