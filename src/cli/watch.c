@@ -71,7 +71,8 @@ static void start_json(watch *w, const wr_job_plan *plan, const wr_job_status *s
     job_name(w, plan, &name);
     wr_sbuf_addz(out, "{\"event\":\"start\",\"job\":");
     wr_sbuf_add_json(out, wr_sbuf_str(&name));
-    wr_sbuf_printf(out, ",\"workers\":%u,\"memory_limit_bytes\":%" PRIi64 ",\"state_dir\":", wr_session_workers(w->session), wr_session_memory(w->session));
+    wr_sbuf_printf(out, ",\"workers\":%u,\"memory_limit_bytes\":%" PRIi64 ",\"memory_from\":\"%s\",\"state_dir\":", wr_session_workers(w->session),
+                   wr_session_memory(w->session), o->memory_bytes > 0 ? "option" : "default");
     if (o->state_dir) wr_sbuf_add_json(out, wr_str_of(o->state_dir));
     else wr_sbuf_addz(out, "null");
     wr_sbuf_printf(out, ",\"restored_epoch\":%" PRIu64 ",\"bounded\":%s,\"sources\":[", s->restored_epoch, plan->bounded ? "true" : "false");
