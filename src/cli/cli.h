@@ -20,6 +20,7 @@ int cmd_explain(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
 int cmd_fmt(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 /* help.c */

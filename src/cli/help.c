@@ -84,6 +84,14 @@ static const page pages[] = {
      "  -c, --check          print the names of such files; exit code 1 if there is one\n"
      "\n"
      "Only white space changes, and reserved words become upper case. Comments stay where they are.\n"},
+    {"export", "the same script for Flink, and what differs",
+     "usage: weir export flink [--json] FILE\n"
+     "\n"
+     "  FILE                 an SQL script; - is standard input. ${NAME} stays as it is.\n"
+     "      --json           what differs as one JSON document\n"
+     "\n"
+     "The script goes to stdout, what differs to stderr and, as comments, above the statements it is about. Options and settings that only\n"
+     "weir has are translated or left out; the SQL itself is Flink's already.\n"},
     {"help", "this, and 'weir help COMMAND', exit-codes, settings, connectors, formats", NULL},
     {"version", "what this is", "usage: weir version\n"},
 };
@@ -110,7 +118,6 @@ static const page later[] = {
     {"rescale", "rescaling a running job; a job stopped with --state-dir may go on with another -p", NULL},
     {"upgrade", "comparing the state of an old script with a new one", NULL},
     {"lab", "the labs", NULL},
-    {"export", "the script for Flink", NULL},
 };
 
 int not_yet(const char *command) {

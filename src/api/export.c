@@ -1,0 +1,193 @@
+/* api/export.c: `weir export flink`: the script as Flink 2.x takes it.
+ *
+ * Idea       the SQL is Flink's already; what differs are options of connectors and settings that only weir has. So the text is kept as it was
+ *            written, comments included, and only CREATE TABLE statements with such options, and such SETs, are replaced. An option
+ *            has one of four fates: kept, renamed, translated (a value too), or left out with a sentence on what Flink does instead.
+ * Invariant  nothing is left out silently: each option that Flink does not know gives a note, hints for the bill and what has
+ *            no meaning behind another connector excepted.                                                                */
+#include "api/export.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+typedef struct rule {
+    const char *connector; /* NULL: any */
+    const char *key;       /* ends with '*': a prefix */
+    const char *to;        /* renamed to; NULL: left out */
+    const char *note;      /* what differs; NULL: nothing to say */
+} rule;
+
+/* The first rule that fits counts. Options without a rule are kept. */
+static const rule RULES[] = {
+    {NULL, "stats.*", NULL, NULL},
+    {NULL, "dead-letter.path", NULL, "bad records are not kept: Flink has no dead-letter file for this connector"},
+    {NULL, "watermark.future-guard", NULL, "rows dated far ahead move the watermark: Flink has no 'watermark.future-guard'"},
+    {NULL, "watermark.alignment", NULL, "partitions are not aligned: in Flink 'scan.watermark.alignment.group', '.max-drift' and '.update-interval', for connectors that support it"},
+    {NULL, "scan.idle-timeout", "scan.watermark.idle-timeout", NULL},
+    {NULL, "max-record-bytes", NULL, "the length of a record is not bounded"},
+    {"filesystem", "source.mode", NULL, NULL}, /* see translate */
+    {"filesystem", "envelope", NULL, "Flink reads no envelope from files: it would come from the Kafka connector"},
+    {"filesystem", "sink.if-exists", NULL, "Flink adds files to the directory of a sink"},
+    {"datagen", "seed", NULL, "the rows are others: Flink's datagen has no seed"},
+    {"sqlite", "path", "url", NULL}, /* see translate */
+    {"sqlite", "table", "table-name", NULL},
+    {"sqlite", "create-table", NULL, "the table must be there already"},
+    {"sqlite", "sink.busy-timeout", NULL, NULL},
+    {"sqlite", "sink.job", NULL, NULL},
+};
+
+typedef struct exporter {
+    wr_arena        *arena;
+    wr_export_notes *notes;
+    wr_sbuf          comments; /* of the statement in hand */
+    uint32_t         line;
+} exporter;
+
+WR_PRINTF(2, 3) static void note(exporter *x, const char *fmt, ...) {
+    wr_export_note n = {.line = x->line};
+    va_list        args;
+    va_start(args, fmt);
+    vsnprintf(n.text, sizeof n.text, fmt, args);
+    va_end(args);
+    wr_arr_push(x->notes, n);
+    wr_sbuf_printf(&x->comments, "-- differs: %s\n", n.text);
+}
+
+static wr_ast_text text_of(exporter *x, wr_str s) { return (wr_ast_text){.text = wr_str_dup(x->arena, s)}; }
+static wr_str option_value(const wr_ast_options *options, const char *key) {
+    for (uint32_t i = 0; i < options->n; i++)
+        if (wr_str_eq(options->at[i].key.text, wr_str_of(key))) return options->at[i].value.text;
+    return (wr_str){0};
+}
+
+static const rule *rule_of(wr_str connector, wr_str key) {
+    for (size_t i = 0; i < WR_COUNT_OF(RULES); i++) {
+        const rule *r = &RULES[i];
+        size_t      n = strlen(r->key);
+        bool        prefix = r->key[n - 1] == '*';
+        if (r->connector && !wr_str_eq(connector, wr_str_of(r->connector))) continue;
+        if (prefix ? wr_str_starts(key, (wr_str){r->key, n - 1}) : wr_str_eq(key, wr_str_of(r->key))) return r;
+    }
+    return NULL;
+}
+
+static void add_option(exporter *x, wr_ast_options *to, wr_str key, wr_str value) {
+    wr_ast_option o = {text_of(x, key), text_of(x, value)};
+    wr_arr_apush(x->arena, to, o);
+}
+
+/* Options whose value changes, or that become others. True: done. */
+static bool translate(exporter *x, wr_str connector, wr_str format, const wr_ast_option *o, wr_ast_options *to) {
+    wr_str key = o->key.text, value = o->value.text;
+    if (wr_str_eq(key, WR_STR("connector")) && wr_str_eq(value, WR_STR("sqlite"))) {
+        note(x, "the JDBC connector needs a dialect for SQLite on Flink's class path; rows are written by key, not once per checkpoint");
+        return add_option(x, to, key, WR_STR("jdbc")), true;
+    }
+    if (wr_str_eq(connector, WR_STR("sqlite")) && wr_str_eq(key, WR_STR("path"))) {
+        char url[1200];
+        snprintf(url, sizeof url, "jdbc:sqlite:%.*s", (int)WR_MIN(value.len, 1100u), value.ptr);
+        return add_option(x, to, WR_STR("url"), wr_str_of(url)), true;
+    }
+    if (wr_str_eq(connector, WR_STR("filesystem")) && wr_str_eq(key, WR_STR("source.mode"))) {
+        if (wr_str_ieq(value, WR_STR("tail"))) {
+            add_option(x, to, WR_STR("source.monitor-interval"), WR_STR("1 s"));
+            note(x, "Flink sees new files, not bytes added to a file that it has read");
+        }
+        return true;
+    }
+    if (wr_str_eq(key, WR_STR("on-error"))) {
+        bool knows = wr_str_eq(format, WR_STR("json")) || wr_str_eq(format, WR_STR("csv")) || wr_str_eq(format, WR_STR("debezium-json"));
+        if (wr_str_ieq(value, WR_STR("fail"))) return true;
+        if (knows) {
+            char name[64];
+            snprintf(name, sizeof name, "%.*s.ignore-parse-errors", WR_FMT(format));
+            add_option(x, to, wr_str_of(name), WR_STR("true"));
+        }
+        note(x, knows ? "bad records are skipped without a count, and a bad field becomes NULL" : "a bad record stops the job");
+        return true;
+    }
+    if (wr_str_eq(key, WR_STR("format")) && wr_str_eq(value, WR_STR("upsert-json"))) {
+        note(x, "Flink has no format 'upsert-json': use the upsert-kafka connector");
+        return add_option(x, to, key, WR_STR("json")), true;
+    }
+    if (wr_str_eq(connector, WR_STR("filesystem")) && wr_str_eq(key, WR_STR("path"))) {
+        bool has_list = memchr(value.ptr, ',', value.len) || memchr(value.ptr, '*', value.len) || memchr(value.ptr, '[', value.len);
+        if (has_list) note(x, "Flink takes one file or directory in 'path' (and 'source.path.regex-pattern'), no globs or lists");
+        else if (value.len && value.ptr[0] != '/' && value.ptr[0] != '$' && !memchr(value.ptr, ':', value.len)) note(x, "a relative path is looked up by Flink's workers, not beside the script");
+        return add_option(x, to, key, value), true;
+    }
+    return false;
+}
+
+static void export_table(exporter *x, wr_ast_create_table *t) {
+    wr_str         connector = option_value(&t->options, "connector"), format = option_value(&t->options, "format");
+    wr_ast_options to = {0};
+    if (wr_str_eq(connector, WR_STR("nexmark")) || wr_str_eq(connector, WR_STR("ridelo")))
+        note(x, "Flink has no connector '%.*s': write the events with 'weir gen %.*s' and read them with 'filesystem'", WR_FMT(connector), WR_FMT(connector));
+    if (wr_str_eq(connector, WR_STR("push")) || wr_str_eq(connector, WR_STR("callback")))
+        note(x, "'%.*s' exists only in a program that embeds libweir", WR_FMT(connector));
+    for (uint32_t i = 0; i < t->options.n; i++) {
+        const wr_ast_option *o = &t->options.at[i];
+        if (translate(x, connector, format, o, &to)) continue;
+        const rule *r = rule_of(connector, o->key.text);
+        if (r && r->note) note(x, "%s", r->note);
+        if (!r) wr_arr_apush(x->arena, &to, *o);
+        else if (r->to) add_option(x, &to, wr_str_of(r->to), o->value.text);
+    }
+    if (wr_str_eq(connector, WR_STR("sqlite")) && !option_value(&t->options, "table").ptr && t->name.n) add_option(x, &to, WR_STR("table-name"), t->name.part[t->name.n - 1].text);
+    t->options = to;
+}
+
+/* NULL text: the statement is left out. */
+static bool export_set(exporter *x, const wr_ast_set *s) {
+    static const char *const FLINK[] = {"table.", "execution.", "parallelism.", "pipeline.", "restart-strategy", "sql-client.", "state.backend", "state.checkpoints", "state.savepoints"};
+    if (!s->key.text.ptr) return true;
+    for (size_t i = 0; i < WR_COUNT_OF(FLINK); i++)
+        if (wr_str_starts(s->key.text, wr_str_of(FLINK[i]))) return true;
+    if (wr_str_eq(s->key.text, WR_STR("state.unbounded"))) note(x, "Flink runs queries whose state nothing bounds without asking: '%.*s' is left out", WR_FMT(s->key.text));
+    else note(x, "the setting '%.*s' is weir's and is left out", WR_FMT(s->key.text));
+    return false;
+}
+
+/* A changed statement: AST to text; otherwise as it was written. */
+static void export_stmt(exporter *x, wr_ast_stmt *s, wr_sbuf *out) {
+    wr_sbuf changed = {0};
+    bool    keep = true;
+    x->line = s->at.line;
+    wr_sbuf_clear(&x->comments);
+    if (s->kind == WR_STMT_CREATE_TABLE) {
+        wr_sbuf before = {0};
+        wr_sql_format(s, &before);
+        export_table(x, &s->create_table);
+        wr_sql_format(s, &changed);
+        if (wr_str_eq(wr_sbuf_str(&before), wr_sbuf_str(&changed))) wr_sbuf_clear(&changed);
+        wr_sbuf_free(&before);
+    } else if (s->kind == WR_STMT_SET) {
+        keep = export_set(x, &s->set);
+    }
+    wr_sbuf_add_str(out, wr_sbuf_str(&x->comments));
+    if (keep) wr_sbuf_add_str(out, changed.len ? wr_sbuf_str(&changed) : s->text);
+    wr_sbuf_free(&changed);
+}
+
+wr_status wr_export_flink(uint32_t file, wr_str text, wr_diags *diags, wr_sbuf *out, wr_export_notes *notes) {
+    exporter   x = {.arena = wr_arena_new(NULL), .notes = notes};
+    wr_script *script = NULL;
+    wr_status  status = wr_sql_parse(x.arena, file, text, diags, &script);
+    size_t     at = 0;
+    for (uint32_t i = 0; status == WR_OK && i < script->stmts.n; i++) { /* what stands between statements is kept as it is */
+        wr_ast_stmt *s = script->stmts.at[i];
+        const char  *found = memmem(text.ptr + at, text.len - at, s->text.ptr, s->text.len);
+        wr_assert(found);
+        wr_sbuf_add(out, text.ptr + at, (size_t)(found - text.ptr) - at);
+        size_t before = out->len;
+        export_stmt(&x, s, out);
+        at = (size_t)(found - text.ptr) + s->text.len;
+        bool left_out = out->len == before + x.comments.len;
+        const char *semi = at < text.len ? memchr(text.ptr + at, ';', text.len - at) : NULL;
+        if (left_out && semi) at = (size_t)(semi + 1 - text.ptr);
+    }
+    if (status == WR_OK) wr_sbuf_add(out, text.ptr + at, text.len - at);
+    wr_sbuf_free(&x.comments);
+    wr_arena_free(x.arena);
+    return status;
+}
