@@ -224,6 +224,7 @@ static wr_status make_node(wr_job *job, worker *w, const wr_pnode *p, wr_err *er
     n->ctx = (wr_op_ctx){.world = job->opts.world, .acct = &job->op_accts[w->index * job->n_nodes + p->index], .ledger = &n->ledger, .tz = job->plan->tz, .worker = w->index,
                          .n_workers = job->n_workers, .n_key_groups = job->n_groups, .batch_rows = job->batch_rows};
     n->ctx.id = p->id;
+    n->ctx.tier = job->tier;
     group_range(job, n, &n->ctx.group_from, &n->ctx.group_to);
     if (p->kind == WR_P_SINK) return make_sink(job, n, err);
     n->op = make_op(p, &n->ctx);

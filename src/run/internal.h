@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "run/budget.h"
 #include "run/run.h"
+#include "state/tier.h"
 #include <stdatomic.h>
 
 typedef enum msg_kind { MSG_BATCH, MSG_TURN_END, MSG_WATERMARK, MSG_BARRIER } msg_kind;
@@ -173,6 +174,27 @@ struct worker {
 
 typedef struct node_report { wr_ledger ledger; wr_op_usage usage; int64_t wm; uint64_t steps, blocked_steps; } node_report;
 
+/* ---- checkpoints ---- */
+typedef struct epoch_times {               /* of the open epoch; longest and names: workers, under snap_lock; the rest: coordinator */
+    bool     writing;                      /* all acknowledged: the I/O thread has it */
+    int64_t  begun_us, begun_wall_us, acked_us, written_us, longest_us;
+    char     last_task[160], longest_task[160];
+    uint32_t failed_attempts;
+} epoch_times;
+typedef struct image {                     /* the I/O thread's work: what the tier holds, files, manifest */
+    char        *dir;                      /* the tier's links are made here */
+    void        *thread;
+    bool         running;                  /* coordinator: started and not joined */
+    _Atomic bool done;
+    int64_t      retry_at_us;              /* a failed attempt is tried again then; 0 = no */
+    bool         made;                     /* the tier's part is done: the rest can be tried again */
+    wr_tier_file *files;
+    uint32_t     n_files, next;            /* files before `next` are in the checkpoint already */
+    wr_checkpoint_written written;
+    wr_status    status;
+    wr_err       err;
+} image;
+
 struct wr_job {
     const wr_job_plan *plan;
     wr_run_opts        opts;
@@ -204,15 +226,25 @@ struct wr_job {
     _Atomic uint64_t   commit_epoch;
     _Atomic uint32_t   acks_left, commits_left;
     bool               epoch_open;
-    int64_t            epoch_started_us, last_checkpoint_wall_us;
-    wr_mutex          *snap_lock;
+    int64_t            last_checkpoint_wall_us;
+    wr_mutex          *snap_lock;          /* workers put sections and note times */
     wr_checkpoint_writer snap;
+    wr_account         snap_acct;          /* sections on their way to the disk */
+    wr_checkpoint_store *store;            /* NULL: no state directory */
+    wr_checkpoint      restored;           /* until snapshot_restore is through */
+    bool               restored_found;
+    const char        *restored_dir;
+    epoch_times        times;
+    image              image;
+    wr_tier           *tier;
+    wr_account         tier_acct;
+    wr_file           *lock;               /* of the state directory */
     wr_sbuf           *staged;             /* by plan index: sinks' staged bytes of the epoch */
     int               *where;              /* by plan index: the one worker of a single node, else -1 */
     uint64_t          *lives;              /* by plan index: bitmap of the workers that it runs on */
-    uint64_t           restored_epoch, epochs_done;
-    int64_t            last_duration_us;
-    uint64_t           last_bytes;
+    uint64_t           restored_epoch, epochs_done, attempts_failed;
+    char               attempt_error[256];
+    wr_checkpoint_report history[WR_CHECKPOINT_HISTORY]; /* ring: epochs_done counts; under report_lock */
     bool               finished_before;    /* restored state says the job had ended */
     /* reports */
     wr_mutex          *report_lock;
@@ -260,7 +292,17 @@ wr_status job_build(wr_job *job, wr_err *err);
 void      job_unbuild(wr_job *job);
 void      table_info_of(wr_job *job, const wr_pnode *p, wr_table_info *out);
 void      group_range(const wr_job *job, const node *n, uint32_t *from, uint32_t *to);
+/* image.c */
+wr_status image_open(wr_job *job, wr_err *err);                                  /* state directory and tier, before the operators are built */
+void      image_close(wr_job *job);
+wr_status image_restore(wr_job *job, wr_err *err);                               /* the tier's part of job->restored */
+void      image_begin(wr_job *job, uint64_t epoch);
+wr_status image_start(wr_job *job, wr_err *err);                                 /* coordinator: all tasks have acknowledged */
+bool      image_poll(wr_job *job, wr_status *status, wr_err *err);               /* true: it came to an end */
+void      image_join(wr_job *job);
+void      image_tick(wr_job *job);                                               /* accounts */
 /* snapshot.c */
+wr_status snapshot_check(wr_job *job, wr_err *err);                              /* is job->restored this job's? */
 wr_status snapshot_restore(wr_job *job, wr_err *err);
 void      snapshot_trigger(wr_job *job);
 void      snapshot_source_chains(worker *w, uint64_t epoch);
@@ -268,5 +310,6 @@ wr_status snapshot_task(task *t, uint64_t epoch, wr_err *err);                  
 wr_status snapshot_poll(wr_job *job, wr_err *err);                               /* coordinator: complete the open epoch */
 wr_status snapshot_commit_sinks(worker *w, wr_err *err);
 wr_status snapshot_final(wr_job *job, wr_err *err);
+void      snapshot_close(wr_job *job);
 void      ledger_save(const wr_ledger *l, wr_sbuf *out);
 void      ledger_load(wr_ledger *l, wr_reader *in);

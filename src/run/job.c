@@ -27,7 +27,10 @@ wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **
     wr_account_init(&job->queue_acct, opts->acct, "queues", 0);
     wr_account_init(&job->buffer_acct, opts->acct, "input buffers", 0);
     wr_account_init(&job->turn_acct, &job->buffer_acct, "turns", 0);
-    wr_status status = job_build(job, err);
+    wr_account_init(&job->snap_acct, opts->acct, "checkpoint", 0);
+    wr_account_init(&job->tier_acct, opts->acct, "tier", 0);
+    wr_status status = image_open(job, err);
+    if (status == WR_OK) status = job_build(job, err);
     if (status == WR_OK) status = sources_open(job, err);
     if (status == WR_OK) status = snapshot_restore(job, err);
     if (status == WR_OK) status = budget_start(job, err);
@@ -43,9 +46,10 @@ wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **
 
 void wr_job_free(wr_job *job) {
     if (!job) return;
+    snapshot_close(job);
     job_unbuild(job);
+    image_close(job);
     if (job->sources) sources_close(job);
-    if (job->epoch_open) wr_checkpoint_abandon(&job->snap);
     wr_mutex_free(job->turn_lock);
     wr_mutex_free(job->err_lock);
     wr_mutex_free(job->snap_lock);
@@ -107,12 +111,14 @@ static wr_status run_threads(wr_job *job, wr_err *err) {
     }
     for (bool leave = false; status == WR_OK && !leave;) {
         status = coordinate(job, &leave, err);
+        image_tick(job);
         if (job->opts.tick) job->opts.tick(job->opts.tick_arg, job);
         if (!leave && status == WR_OK) wr_bell_wait(job->bell, TICK_US);
     }
     atomic_store(&job->stop, 2);
     job_wake_all(job);
     for (uint32_t k = 0; k < started; k++) world->vt->join(world, job->workers[k].thread);
+    image_join(job);
     return status;
 }
 

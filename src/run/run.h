@@ -24,6 +24,10 @@ typedef struct wr_run_opts {
     int64_t     checkpoint_interval_us;/* 0 = 10 s */
     bool        fresh;                 /* ignore and remove an existing state */
     bool        accept_older;          /* a damaged newest checkpoint: take the one before */
+    const char *restore_from;          /* a savepoint to begin from when state_dir holds no checkpoint; NULL: none */
+    uint32_t    checkpoints_kept;      /* 0 = WR_CHECKPOINTS_KEPT */
+    uint32_t    failed_checkpoints;    /* so many attempts to write one may fail in a row */
+    int64_t     tier_attach_bytes;     /* state of an operator's instance from this size on goes through the tier; 0 = the default (1 MiB), -1 = always */
     bool        force_bounded, force_tail;
     bool        final_rows;            /* result sinks: --final */
     const char *print_style;           /* result sinks: see connect.h */
@@ -73,6 +77,21 @@ typedef struct wr_budget_status {
     int64_t reach_us;              /* from now until the budget is reached at the present rate of all operators; -1: never */
 } wr_budget_status;
 const char *wr_budget_level_name(int level);
+/* One checkpoint: waiting + snapshotting + writing + committing = total. */
+typedef struct wr_checkpoint_report {
+    uint64_t epoch;
+    int64_t  at_us;                /* wall clock of its start */
+    int64_t  waiting_us;           /* from its start to the last task's acknowledgement, without the longest snapshot: barriers behind rows in queues */
+    int64_t  snapshotting_us;      /* the longest synchronous part of any task: the longest pause that a row can have seen */
+    int64_t  writing_us;           /* image, files, manifest, by a thread of its own */
+    int64_t  committing_us;        /* sinks */
+    int64_t  total_us;
+    char     last_task[160], longest_task[160]; /* who acknowledged last; whose snapshot took longest */
+    uint64_t new_bytes, total_bytes;
+    uint32_t new_files, total_files, failed_attempts;
+} wr_checkpoint_report;
+enum { WR_CHECKPOINT_HISTORY = 16 };
+
 typedef struct wr_job_status {
     wr_arena *arena;               /* owns the arrays */
     uint32_t  n_nodes, n_sources;
@@ -82,7 +101,12 @@ typedef struct wr_job_status {
     int64_t   running_us, memory_bytes, memory_peak_bytes, memory_limit_bytes, queue_bytes;
     wr_budget_status budget;
     uint64_t  checkpoints, checkpoint_epoch, restored_epoch;
-    int64_t   last_checkpoint_us, last_checkpoint_bytes; /* duration and size */
+    int64_t   last_checkpoint_us, last_checkpoint_bytes; /* duration and bytes written */
+    uint32_t  n_history;
+    wr_checkpoint_report *history; /* the last WR_CHECKPOINT_HISTORY of this run, oldest first */
+    const char *checkpoint_phase;  /* of the open one: "waiting", "writing", "committing"; NULL: none is open */
+    uint64_t  checkpoints_failed;  /* attempts to write one */
+    char      checkpoint_error[256]; /* of the last such attempt */
     bool      finished, finished_before; /* before: the state directory says that the job had ended; nothing was read */
 } wr_job_status;
 /* A consistent-enough copy (each worker's counters are of one moment). Free with wr_arena_free(status->arena). */
@@ -90,5 +114,8 @@ void wr_job_status_get(wr_job *job, wr_job_status *out);
 /* For every node: rows in = rows out + absorbed + each reason; adds a line per node; false if a stateless or source sum does not close. */
 bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out);
 void wr_job_ledger_json(const wr_job_status *status, wr_sbuf *out);
+/* The phases of the last checkpoint in words; nothing if there was none. */
+void wr_job_checkpoint_text(const wr_job_status *status, wr_sbuf *out);
+void wr_job_checkpoints_json(const wr_job_status *status, wr_sbuf *out); /* the history: an array */
 /* One sentence on why nothing came out for a while. */
 void wr_job_why_silent(const wr_job_status *status, wr_sbuf *out);

@@ -2,10 +2,11 @@
  *
  * Protocol   the coordinator triggers: source positions are taken and the number of turns handed out so far becomes the cut. Each worker's
  *            sources pass the barrier when their turns below the cut have gone out; a task that has it on all channels saves its operator, sinks
- *            prepare. When all have acknowledged and every source's partition state of the cut is known, one file is written (checkpoint/), then
- *            sinks commit. A crash before the file: the previous epoch counts. After it: sinks are told to recover the new epoch, idempotently.
- * Invariant  at most one epoch is open; everything in a file belongs to the same cut.
- * Thread     trigger, poll, restore, final: coordinator; task and source chains: the worker; snap_lock guards the writer.           */
+ *            prepare. When all have acknowledged and every source's partition state of the cut is known, a thread of its own writes the files and the
+ *            manifest (image.c); then sinks commit. A crash before the manifest: the previous epoch counts. After it: sinks are told to recover the
+ *            new epoch, idempotently. Workers go on with rows from the moment they have saved; none waits for the disk.
+ * Invariant  at most one epoch is open; everything in a checkpoint belongs to the same cut.
+ * Thread     trigger, poll, restore, final: coordinator; task and source chains: the worker; snap_lock guards writer and times.     */
 #include "run/internal.h"
 #include <stdio.h>
 
@@ -30,10 +31,18 @@ void ledger_load(wr_ledger *l, wr_reader *in) {
 }
 
 /* ---- saving ---- */
-static void put(wr_job *job, wr_section_kind kind, const node *n, const wr_sbuf *content) {
+static void put(wr_job *job, wr_section_kind kind, wr_str owner, uint32_t instance, wr_sbuf *content /* (takes) */) {
+    wr_account_add(&job->snap_acct, (int64_t)content->cap);
     wr_mutex_lock(job->snap_lock);
-    wr_checkpoint_put(&job->snap, kind, wr_str_of(n->p->id), n->w->index, wr_sbuf_str(content));
+    wr_checkpoint_put(&job->snap, kind, owner, instance, content);
     wr_mutex_unlock(job->snap_lock);
+}
+
+static void put_of(const node *n, wr_section_kind kind, wr_sbuf *content) { put(n->w->job, kind, wr_str_of(n->p->id), n->w->index, content); }
+
+static void abandon(wr_job *job) {
+    wr_checkpoint_abandon(&job->snap);
+    wr_account_add(&job->snap_acct, -wr_account_bytes(&job->snap_acct));
 }
 
 /* Ledgers of a node and of what is chained behind it. Chains join only at unions, whose producers pass the barrier one by one: the last writer
@@ -41,8 +50,7 @@ static void put(wr_job *job, wr_section_kind kind, const node *n, const wr_sbuf 
 static void save_ledgers(node *n) {
     wr_sbuf buf = {0};
     ledger_save(&n->ledger, &buf);
-    put(n->w->job, WR_SECTION_LEDGER, n, &buf);
-    wr_sbuf_free(&buf);
+    put_of(n, WR_SECTION_LEDGER, &buf);
     for (uint32_t i = 0; i < n->n_targets; i++)
         if (n->targets[i].chained) save_ledgers(n->targets[i].chained);
 }
@@ -51,23 +59,56 @@ static void acknowledge(wr_job *job) {
     if (atomic_fetch_sub(&job->acks_left, 1) == 1) wr_bell_ring(job->bell);
 }
 
+/* What the state is and how much of it there is, for `weir state`. */
+static void put_about(const node *n) {
+    wr_sbuf     buf = {0};
+    wr_op_usage usage = {0};
+    n->op->vt->usage(n->op, &usage);
+    wr_put_bytes(&buf, n->op->vt->name, strlen(n->op->vt->name));
+    wr_put_bytes(&buf, n->p->title, strlen(n->p->title));
+    wr_put_u64(&buf, usage.keys), wr_put_u64(&buf, usage.rows), wr_put_i64(&buf, usage.state_bytes);
+    const wr_pinput *in = n->p->n_inputs ? &n->p->inputs[0] : NULL;
+    wr_put_u32(&buf, in ? in->n_keys : 0);
+    for (uint32_t i = 0; in && i < in->n_keys; i++) {
+        const wr_field *f = &in->node->schema.fields[in->keys[i]];
+        wr_put_bytes(&buf, f->name.ptr, f->name.len);
+        wr_put_bytes(&buf, &f->type, sizeof f->type);
+    }
+    put_of(n, WR_SECTION_ABOUT, &buf);
+}
+
+static void note_times(wr_job *job, const node *n, int64_t begun_us) {
+    int64_t spent = wr_mono_us(job->opts.world) - begun_us;
+    wr_mutex_lock(job->snap_lock);
+    snprintf(job->times.last_task, sizeof job->times.last_task, "%s", n->p->title);
+    if (spent > job->times.longest_us) {
+        job->times.longest_us = spent;
+        snprintf(job->times.longest_task, sizeof job->times.longest_task, "%s", n->p->title);
+    }
+    wr_mutex_unlock(job->snap_lock);
+}
+
 wr_status snapshot_task(task *t, uint64_t epoch, wr_err *err) {
     node   *n = t->head;
     wr_job *job = n->w->job;
+    int64_t begun = wr_mono_us(job->opts.world);
+    wr_sbuf buf = {0};
     if (n->sink) {
-        wr_sbuf *staged = &job->staged[n->p->index];
+        wr_sbuf *staged = &job->staged[n->p->index]; /* also needed for the commit */
         wr_sbuf_clear(staged);
         WR_TRY(n->sink->vt->prepare(n->sink, epoch, staged, err));
-        put(job, WR_SECTION_SINK, n, staged);
+        wr_sbuf_add_str(&buf, wr_sbuf_str(staged));
+        put_of(n, WR_SECTION_SINK, &buf);
     } else if (n->op) {
-        wr_sbuf buf = {0};
         wr_put_i64(&buf, t->wm);
-        wr_status s = n->op->vt->save(n->op, &buf, err);
-        if (s == WR_OK) put(job, WR_SECTION_OPERATOR, n, &buf);
+        wr_status status = n->op->vt->save(n->op, &buf, err);
+        if (status == WR_OK) put_of(n, WR_SECTION_OPERATOR, &buf);
         wr_sbuf_free(&buf);
-        WR_TRY(s);
+        WR_TRY(status);
+        put_about(n);
     }
     save_ledgers(n);
+    note_times(job, n, begun);
     acknowledge(job);
     return WR_OK;
 }
@@ -84,12 +125,17 @@ static uint32_t count_tasks(const wr_job *job) {
     return n;
 }
 
+static void begin(wr_job *job, uint64_t epoch) {
+    job->times = (epoch_times){.begun_us = wr_mono_us(job->opts.world), .begun_wall_us = wr_wall_us(job->opts.world)};
+    wr_checkpoint_begin(&job->snap, epoch);
+    image_begin(job, epoch);
+}
+
 void snapshot_trigger(wr_job *job) {
     wr_assert(!job->epoch_open);
     uint64_t epoch = atomic_load(&job->barrier_epoch) + 1;
     job->epoch_open = true;
-    job->epoch_started_us = wr_mono_us(job->opts.world);
-    wr_checkpoint_begin(&job->snap, epoch);
+    begin(job, epoch);
     atomic_store(&job->acks_left, count_tasks(job) + job->n_workers);
     wr_mutex_lock(job->turn_lock);
     for (uint32_t i = 0; i < job->n_sources; i++) {
@@ -116,8 +162,7 @@ static void put_job_section(wr_job *job, bool finished) {
         const char *id = job->plan->nodes.at[i]->id;
         wr_put_bytes(&buf, id, strlen(id));
     }
-    wr_checkpoint_put(&job->snap, WR_SECTION_JOB, WR_STR("job"), 0, wr_sbuf_str(&buf));
-    wr_sbuf_free(&buf);
+    put(job, WR_SECTION_JOB, WR_STR("job"), 0, &buf);
 }
 
 static void put_source_sections(wr_job *job) {
@@ -126,20 +171,26 @@ static void put_source_sections(wr_job *job) {
         wr_sbuf buf = {0};
         wr_put_bytes(&buf, s->cut_positions.at, s->cut_positions.len);
         wr_put_bytes(&buf, s->cut_state.at, s->cut_state.len);
-        wr_checkpoint_put(&job->snap, WR_SECTION_SOURCE, wr_str_of(s->p->id), 0, wr_sbuf_str(&buf));
-        wr_sbuf_free(&buf);
+        put(job, WR_SECTION_SOURCE, wr_str_of(s->p->id), 0, &buf);
     }
 }
 
-static wr_status write_file(wr_job *job, uint64_t epoch, bool finished, wr_err *err) {
-    put_job_section(job, finished);
-    put_source_sections(job);
-    WR_TRY(job->opts.world->vt->make_dirs(job->opts.world, job->opts.state_dir, err));
-    WR_TRY(wr_checkpoint_commit(&job->snap, job->opts.world, job->opts.state_dir, epoch, &job->last_bytes, err));
-    job->last_duration_us = wr_mono_us(job->opts.world) - job->epoch_started_us;
-    job->last_checkpoint_wall_us = wr_wall_us(job->opts.world);
-    job->epochs_done++;
-    return WR_OK;
+/* The sinks have committed: the report's phases add up to the whole. */
+static void finish(wr_job *job, uint64_t epoch) {
+    const epoch_times           *t = &job->times;
+    const wr_checkpoint_written *w = &job->image.written;
+    int64_t now = wr_mono_us(job->opts.world);
+    wr_checkpoint_report r = {.epoch = epoch, .at_us = t->begun_wall_us, .total_us = now - t->begun_us, .committing_us = now - t->written_us,
+                              .writing_us = t->written_us - t->acked_us, .snapshotting_us = t->longest_us,
+                              .waiting_us = t->acked_us - t->begun_us - t->longest_us, .new_bytes = w->new_bytes, .total_bytes = w->total_bytes,
+                              .new_files = w->new_files, .total_files = w->total_files, .failed_attempts = t->failed_attempts};
+    snprintf(r.last_task, sizeof r.last_task, "%s", t->last_task);
+    snprintf(r.longest_task, sizeof r.longest_task, "%s", t->longest_task);
+    wr_mutex_lock(job->report_lock);
+    job->history[job->epochs_done++ % WR_CHECKPOINT_HISTORY] = r;
+    wr_mutex_unlock(job->report_lock);
+    abandon(job);
+    job->epoch_open = false;
 }
 
 static bool cuts_taken(wr_job *job) {
@@ -150,18 +201,40 @@ static bool cuts_taken(wr_job *job) {
     return all;
 }
 
+/* Written and durable: from here on this epoch counts. */
+static void let_sinks_commit(wr_job *job, uint64_t epoch) {
+    job->times.written_us = wr_mono_us(job->opts.world);
+    job->last_checkpoint_wall_us = wr_wall_us(job->opts.world);
+    atomic_store(&job->commits_left, job->n_workers);
+    atomic_store(&job->commit_epoch, epoch);
+    job_wake_all(job);
+}
+
 wr_status snapshot_poll(wr_job *job, wr_err *err) {
     if (!job->epoch_open || atomic_load(&job->acks_left) || !cuts_taken(job)) return WR_OK;
     uint64_t epoch = atomic_load(&job->barrier_epoch);
+    if (!job->times.writing) {
+        job->times.writing = true;
+        job->times.acked_us = wr_mono_us(job->opts.world);
+        put_job_section(job, false);
+        put_source_sections(job);
+        WR_TRY(image_start(job, err));
+    }
     if (atomic_load(&job->commit_epoch) != epoch) {
-        WR_TRY(write_file(job, epoch, false, err));
-        atomic_store(&job->commits_left, job->n_workers);
-        atomic_store(&job->commit_epoch, epoch);
-        job_wake_all(job);
+        wr_status status;
+        if (!image_poll(job, &status, err)) return WR_OK;
+        WR_TRY(status);
+        let_sinks_commit(job, epoch);
         return WR_OK;
     }
-    if (atomic_load(&job->commits_left) == 0) job->epoch_open = false;
+    if (atomic_load(&job->commits_left) == 0) finish(job, epoch);
     return WR_OK;
+}
+
+void snapshot_close(wr_job *job) {
+    image_join(job);
+    if (job->epoch_open) abandon(job);
+    wr_checkpoint_close(&job->restored);
 }
 
 wr_status snapshot_commit_sinks(worker *w, wr_err *err) {
@@ -176,12 +249,7 @@ wr_status snapshot_commit_sinks(worker *w, wr_err *err) {
     return WR_OK;
 }
 
-/* After the last worker has stopped at the end of input: one more epoch that says so. */
-wr_status snapshot_final(wr_job *job, wr_err *err) {
-    uint64_t epoch = atomic_load(&job->barrier_epoch) + 1;
-    wr_assert(!job->epoch_open);
-    job->epoch_started_us = wr_mono_us(job->opts.world);
-    wr_checkpoint_begin(&job->snap, epoch);
+static wr_status final_sections(wr_job *job, uint64_t epoch, wr_err *err) {
     for (uint32_t i = 0; i < job->n_sources; i++) {
         source *s = &job->sources[i];
         wr_sbuf_clear(&s->cut_positions), wr_sbuf_clear(&s->cut_state);
@@ -194,19 +262,34 @@ wr_status snapshot_final(wr_job *job, wr_err *err) {
             if (!n->p) continue;
             wr_sbuf buf = {0};
             ledger_save(&n->ledger, &buf);
-            put(job, WR_SECTION_LEDGER, n, &buf);
-            wr_sbuf_free(&buf);
+            put_of(n, WR_SECTION_LEDGER, &buf);
             if (!n->sink || job->where[i] < 0) continue;
             wr_sbuf_clear(&job->staged[i]);
             WR_TRY(n->sink->vt->prepare(n->sink, epoch, &job->staged[i], err));
-            put(job, WR_SECTION_SINK, n, &job->staged[i]);
+            wr_sbuf_add_str(&buf, wr_sbuf_str(&job->staged[i]));
+            put_of(n, WR_SECTION_SINK, &buf);
         }
-    WR_TRY(write_file(job, epoch, true, err));
+    put_job_section(job, true);
+    put_source_sections(job);
+    return WR_OK;
+}
+
+/* After the last worker has stopped at the end of input: one more epoch that says so. No operator has anything left to remember. */
+wr_status snapshot_final(wr_job *job, wr_err *err) {
+    uint64_t epoch = atomic_load(&job->barrier_epoch) + 1;
+    wr_assert(!job->epoch_open);
+    job->epoch_open = true;
+    begin(job, epoch);
+    WR_TRY(final_sections(job, epoch, err));
+    job->times.acked_us = wr_mono_us(job->opts.world);
+    WR_TRY(wr_checkpoint_commit(job->store, &job->snap, &job->image.written, err));
+    job->times.written_us = wr_mono_us(job->opts.world);
     for (uint32_t k = 0; k < job->n_workers; k++)
         for (uint32_t i = 0; i < job->n_nodes; i++) {
             node *n = &job->workers[k].nodes[i];
             if (n->p && n->sink && job->where[i] >= 0) WR_TRY(n->sink->vt->commit(n->sink, epoch, wr_sbuf_str(&job->staged[i]), err));
         }
+    finish(job, epoch);
     return WR_OK;
 }
 
@@ -217,7 +300,8 @@ static const wr_pnode *node_by_id(const wr_job *job, wr_str id) {
     return NULL;
 }
 
-static wr_status check_job(wr_job *job, const wr_checkpoint *ck, wr_err *err) {
+wr_status snapshot_check(wr_job *job, wr_err *err) {
+    const wr_checkpoint *ck = &job->restored;
     const wr_section *s = wr_checkpoint_find(ck, WR_SECTION_JOB, WR_STR("job"));
     if (!s) return wr_fail(err, WR_CORRUPT, "WR304", "checkpoint %s has no job section", ck->path);
     wr_reader in = {.at = (const uint8_t *)s->content.ptr, .end = (const uint8_t *)s->content.ptr + s->content.len};
@@ -319,7 +403,7 @@ static wr_status load_sections(wr_job *job, const wr_checkpoint *ck, wr_err *err
         case WR_SECTION_LEDGER:
             if (!superseded(ck, i)) load_ledger(job, s);
             break;
-        case WR_SECTION_JOB: case WR_SECTION_SINK: break;
+        case WR_SECTION_JOB: case WR_SECTION_SINK: case WR_SECTION_FILES: case WR_SECTION_FILE: case WR_SECTION_ABOUT: break;
         }
     }
     return WR_OK;
@@ -327,19 +411,17 @@ static wr_status load_sections(wr_job *job, const wr_checkpoint *ck, wr_err *err
 
 wr_status snapshot_restore(wr_job *job, wr_err *err) {
     if (!job->opts.state_dir) return WR_OK;
-    wr_checkpoint ck = {0};
-    bool          found = false;
-    if (job->opts.fresh) WR_TRY(wr_checkpoint_clear(job->opts.world, job->opts.state_dir, err));
-    else WR_TRY(wr_checkpoint_open(job->opts.world, job->opts.state_dir, job->opts.accept_older, &ck, &found, err));
-    wr_status status = found ? check_job(job, &ck, err) : WR_OK;
-    if (status == WR_OK && found) status = load_sections(job, &ck, err);
-    if (status == WR_OK) status = recover_sinks(job, &ck, found, err);
-    if (found && status == WR_OK) {
-        job->restored_epoch = ck.epoch;
-        atomic_store(&job->barrier_epoch, ck.epoch);
-        atomic_store(&job->commit_epoch, ck.epoch);
-        for (uint32_t k = 0; k < job->n_workers; k++) job->workers[k].barrier_sent = job->workers[k].committed = ck.epoch;
+    const wr_checkpoint *ck = &job->restored;
+    bool found = job->restored_found;
+    if (found && !job->finished_before) WR_TRY(image_restore(job, err));
+    if (found) WR_TRY(load_sections(job, ck, err));
+    WR_TRY(recover_sinks(job, ck, found, err));
+    if (found) {
+        job->restored_epoch = ck->epoch;
+        atomic_store(&job->barrier_epoch, ck->epoch);
+        atomic_store(&job->commit_epoch, ck->epoch);
+        for (uint32_t k = 0; k < job->n_workers; k++) job->workers[k].barrier_sent = job->workers[k].committed = ck->epoch;
     }
-    wr_checkpoint_close(&ck);
-    return status;
+    wr_checkpoint_close(&job->restored);
+    return WR_OK;
 }

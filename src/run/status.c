@@ -72,6 +72,55 @@ static void describe_source(source *s, wr_source_status *out) {
     wr_sbuf_free(&text);
 }
 
+static void copy_history(wr_job *job, wr_job_status *out) {
+    wr_mutex_lock(job->report_lock);
+    out->checkpoints = job->epochs_done;
+    out->n_history = (uint32_t)WR_MIN(job->epochs_done, (uint64_t)WR_CHECKPOINT_HISTORY);
+    out->history = wr_new_n(out->arena, wr_checkpoint_report, out->n_history + 1);
+    for (uint32_t i = 0; i < out->n_history; i++) out->history[i] = job->history[(job->epochs_done - out->n_history + i) % WR_CHECKPOINT_HISTORY];
+    out->checkpoints_failed = job->attempts_failed;
+    snprintf(out->checkpoint_error, sizeof out->checkpoint_error, "%s", job->attempt_error);
+    wr_mutex_unlock(job->report_lock);
+    if (!out->n_history) return;
+    const wr_checkpoint_report *last = &out->history[out->n_history - 1];
+    out->last_checkpoint_us = last->total_us;
+    out->last_checkpoint_bytes = (int64_t)last->new_bytes;
+}
+
+void wr_job_checkpoint_text(const wr_job_status *s, wr_sbuf *out) {
+    if (!s->n_history) return;
+    const wr_checkpoint_report *r = &s->history[s->n_history - 1];
+    const struct { const char *name; int64_t us; } parts[] = {{", waiting ", r->waiting_us}, {", snapshotting ", r->snapshotting_us},
+                                                             {", writing ", r->writing_us}, {", committing ", r->committing_us}};
+    wr_sbuf_printf(out, "checkpoint %" PRIu64 ": ", r->epoch);
+    wr_text_duration(r->total_us, out);
+    for (size_t i = 0; i < WR_COUNT_OF(parts); i++) wr_sbuf_addz(out, i ? parts[i].name : " = waiting "), wr_text_duration(parts[i].us, out);
+    wr_sbuf_addz(out, "; wrote ");
+    wr_text_size((int64_t)r->new_bytes, out);
+    wr_sbuf_addz(out, " of ");
+    wr_text_size((int64_t)r->total_bytes, out);
+    if (r->last_task[0]) wr_sbuf_printf(out, "; last to get its barriers: %s", r->last_task);
+    if (r->longest_task[0]) wr_sbuf_printf(out, "; longest pause: %s", r->longest_task);
+    if (s->checkpoints_failed) wr_sbuf_printf(out, "; %" PRIu64 " attempts failed, the last: %s", s->checkpoints_failed, s->checkpoint_error);
+}
+
+void wr_job_checkpoints_json(const wr_job_status *s, wr_sbuf *out) {
+    wr_sbuf_addc(out, '[');
+    for (uint32_t i = 0; i < s->n_history; i++) {
+        const wr_checkpoint_report *r = &s->history[i];
+        wr_sbuf_printf(out, "%s{\"epoch\":%" PRIu64 ",\"at_us\":%" PRIi64 ",\"waiting_us\":%" PRIi64 ",\"snapshotting_us\":%" PRIi64 ",\"writing_us\":%" PRIi64
+                       ",\"committing_us\":%" PRIi64 ",\"total_us\":%" PRIi64, i ? "," : "", r->epoch, r->at_us, r->waiting_us, r->snapshotting_us,
+                       r->writing_us, r->committing_us, r->total_us);
+        wr_sbuf_printf(out, ",\"new_bytes\":%" PRIu64 ",\"total_bytes\":%" PRIu64 ",\"new_files\":%u,\"total_files\":%u,\"failed_attempts\":%u,\"last_task\":",
+                       r->new_bytes, r->total_bytes, r->new_files, r->total_files, r->failed_attempts);
+        wr_sbuf_add_json(out, wr_str_of(r->last_task));
+        wr_sbuf_addz(out, ",\"longest_task\":");
+        wr_sbuf_add_json(out, wr_str_of(r->longest_task));
+        wr_sbuf_addc(out, '}');
+    }
+    wr_sbuf_addc(out, ']');
+}
+
 void wr_job_status_get(wr_job *job, wr_job_status *out) {
     memset(out, 0, sizeof *out);
     out->arena = wr_arena_new(NULL);
@@ -90,11 +139,9 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
     out->memory_limit_bytes = job->opts.acct->limit;
     out->queue_bytes = wr_account_bytes(&job->queue_acct);
     budget_status(job, &out->budget);
-    out->checkpoints = job->epochs_done;
     out->checkpoint_epoch = atomic_load(&job->commit_epoch);
     out->restored_epoch = job->restored_epoch;
-    out->last_checkpoint_us = job->last_duration_us;
-    out->last_checkpoint_bytes = (int64_t)job->last_bytes;
+    copy_history(job, out);
     out->finished = job->finished;
     out->finished_before = job->finished_before;
 }

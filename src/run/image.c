@@ -1,0 +1,189 @@
+/* run/image.c: what lies on disk beside a running job: its state directory with a lock, the tier, and the thread that writes a checkpoint.
+ *
+ * Idea       when all tasks have acknowledged, one thread makes the tier's image (hard links), moves new files into the checkpoint's store, writes the
+ *            manifest, and rings the coordinator, which then lets the sinks commit. Workers meanwhile go on. In simulation the thread is a call.
+ * Failure    an attempt that fails after the tier's part was made may be tried again: nothing of the cut is lost, the sinks have not committed.
+ *            'execution.checkpointing.tolerable-failed-checkpoints' says how often in a row; then, and for the tier's own failures, the job ends.
+ * Layout     STATE_DIR/checkpoint-N.weir, files/: checkpoint/. tier/: the tier's working directory, image/: its links on their way; both are scratch.
+ *            lock: held by the process that runs on it, which wrote its number there.
+ * Thread     image_run: the I/O thread; the rest: the coordinator.                                                              */
+#include "run/internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { ATTACH_BYTES = 1 << 20, RETRY_US = 1000000 };
+
+/* ---- the directory ---- */
+static wr_status in_use(wr_job *job, wr_err *err) {
+    char   text[32] = "", *end;
+    size_t got = 0;
+    wr_err ignored;
+    (void)!job->opts.world->vt->file_pread(job->opts.world, job->lock, text, sizeof text - 1, 0, &got, &ignored);
+    long pid = strtol(text, &end, 10);
+    if (pid > 0) wr_fail(err, WR_IO, "WR306", "the state directory %s is in use by another weir (process %ld)", job->opts.state_dir, pid);
+    else wr_fail(err, WR_IO, "WR306", "the state directory %s is in use by another weir", job->opts.state_dir);
+    wr_err_hint(err, "stop that one first, or give this job a --state-dir of its own");
+    return WR_IO;
+}
+
+static wr_status take_lock(wr_job *job, wr_err *err) {
+    wr_world *world = job->opts.world;
+    if (!world->vt->file_lock) return WR_OK;
+    char path[512], text[32];
+    bool taken = false;
+    snprintf(path, sizeof path, "%s/lock", job->opts.state_dir);
+    WR_TRY(world->vt->file_open(world, path, WR_OPEN_READ | WR_OPEN_WRITE | WR_OPEN_CREATE, &job->lock, err));
+    WR_TRY(world->vt->file_lock(world, job->lock, &taken, err));
+    if (!taken) return in_use(job, err);
+    int len = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    WR_TRY(world->vt->file_truncate(world, job->lock, 0, err));
+    return world->vt->file_write(world, job->lock, text, (size_t)len, err);
+}
+
+static wr_status find_checkpoint(wr_job *job, wr_err *err) {
+    const wr_run_opts *o = &job->opts;
+    if (o->fresh) WR_TRY(wr_checkpoint_clear(o->world, o->state_dir, err));
+    else WR_TRY(wr_checkpoint_open(o->world, o->state_dir, o->accept_older, &job->restored, &job->restored_found, err));
+    job->restored_dir = o->state_dir;
+    if (!job->restored_found && o->restore_from) {
+        WR_TRY(wr_checkpoint_open(o->world, o->restore_from, o->accept_older, &job->restored, &job->restored_found, err));
+        if (!job->restored_found) {
+            wr_fail(err, WR_USER, "WR307", "there is no savepoint in %s", o->restore_from);
+            wr_err_hint(err, "weir savepoint STATE_DIR %s makes one", o->restore_from);
+            return WR_USER;
+        }
+        job->restored_dir = o->restore_from;
+    }
+    return job->restored_found ? snapshot_check(job, err) : WR_OK;
+}
+
+static wr_status open_directory(wr_job *job, wr_err *err) {
+    const wr_run_opts *o = &job->opts;
+    WR_TRY(o->world->vt->make_dirs(o->world, o->state_dir, err));
+    WR_TRY(take_lock(job, err));
+    WR_TRY(wr_dir_remove(o->world, wr_arena_printf(job->arena, "%s/tier", o->state_dir), err)); /* a crash may have left them */
+    WR_TRY(wr_dir_remove(o->world, job->image.dir, err));
+    job->store = wr_checkpoint_store_new(o->world, o->state_dir, o->checkpoints_kept);
+    return find_checkpoint(job, err);
+}
+
+wr_status image_open(wr_job *job, wr_err *err) {
+    const wr_run_opts *o = &job->opts;
+    const char *temp = getenv("TMPDIR");
+    char *dir = o->state_dir ? wr_arena_printf(job->arena, "%s/tier", o->state_dir)
+                             : wr_arena_printf(job->arena, "%s/weir-tier-%016" PRIx64, temp && *temp ? temp : "/tmp", o->world->vt->random(o->world));
+    if (o->state_dir) job->image.dir = wr_arena_printf(job->arena, "%s/image", o->state_dir);
+    int64_t attach = o->tier_attach_bytes < 0 ? 0 : o->tier_attach_bytes ? o->tier_attach_bytes : ATTACH_BYTES;
+    wr_tier_opts tier = {.world = o->world, .dir = dir, .acct = &job->tier_acct, .attach_bytes = attach};
+    if (o->acct->limit) tier.memory_bytes = WR_MIN(WR_MAX(o->acct->limit / 4, INT64_C(4) << 20), INT64_C(64) << 20);
+    job->tier = wr_tier_new(&tier);
+    return o->state_dir ? open_directory(job, err) : WR_OK;
+}
+
+void image_close(wr_job *job) {
+    wr_world *world = job->opts.world;
+    wr_tier_free(job->tier);
+    wr_free(job->image.files);
+    wr_err ignored;
+    if (job->image.dir && job->lock) (void)!wr_dir_remove(world, job->image.dir, &ignored);
+    wr_checkpoint_store_free(job->store);
+    world->vt->file_close(world, job->lock);
+}
+
+wr_status image_restore(wr_job *job, wr_err *err) {
+    const wr_checkpoint *ck = &job->restored;
+    if (job->restored_dir == job->opts.state_dir) wr_checkpoint_store_know(job->store, ck);
+    if (!ck->files.n) return WR_OK;
+    WR_TRY(job->opts.world->vt->make_dirs(job->opts.world, wr_tier_dir(job->tier), err));
+    WR_TRY(wr_checkpoint_place(job->opts.world, job->restored_dir, ck, wr_tier_dir(job->tier), err));
+    return wr_tier_restore(job->tier, err);
+}
+
+/* ---- one image ---- */
+void image_begin(wr_job *job, uint64_t epoch) {
+    wr_free(job->image.files);
+    job->image.files = NULL;
+    job->image.n_files = job->image.next = 0;
+    job->image.made = false;
+    job->image.retry_at_us = 0;
+    wr_tier_begin(job->tier, epoch);
+}
+
+static wr_status make_image(wr_job *job, wr_err *err) {
+    image *im = &job->image;
+    if (!im->made) {
+        uint64_t staged;
+        WR_TRY(wr_tier_image(job->tier, im->dir, &im->files, &im->n_files, &staged, err));
+        im->made = true;
+    }
+    for (; im->next < im->n_files; im->next++) {
+        const wr_tier_file *f = &im->files[im->next];
+        WR_TRY(wr_checkpoint_add_file(job->store, &job->snap, f->name, f->path, f->sorted, err));
+    }
+    return wr_checkpoint_commit(job->store, &job->snap, &im->written, err);
+}
+
+static void image_run(void *arg) {
+    wr_job *job = arg;
+    job->image.status = make_image(job, &job->image.err);
+    atomic_store(&job->image.done, true);
+    wr_bell_ring(job->bell);
+}
+
+wr_status image_start(wr_job *job, wr_err *err) {
+    image *im = &job->image;
+    atomic_store(&im->done, false);
+    im->retry_at_us = 0;
+    im->err = (wr_err){0};
+    if (job->opts.simulate) {
+        image_run(job);
+        return WR_OK;
+    }
+    WR_TRY(job->opts.world->vt->spawn(job->opts.world, "weir-checkpoint", image_run, job, &im->thread, err));
+    im->running = true;
+    return WR_OK;
+}
+
+void image_join(wr_job *job) {
+    if (job->image.running) job->opts.world->vt->join(job->opts.world, job->image.thread);
+    job->image.running = false;
+}
+
+/* The attempt failed: another one soon, if that is allowed. */
+static bool may_retry(wr_job *job) {
+    image *im = &job->image;
+    wr_mutex_lock(job->report_lock);
+    job->attempts_failed++;
+    snprintf(job->attempt_error, sizeof job->attempt_error, "%.255s", im->err.message);
+    wr_mutex_unlock(job->report_lock);
+    if (im->status != WR_IO || !im->made || job->times.failed_attempts >= job->opts.failed_checkpoints) return false;
+    job->times.failed_attempts++;
+    im->retry_at_us = job->opts.simulate ? 1 : wr_mono_us(job->opts.world) + RETRY_US;
+    return true;
+}
+
+bool image_poll(wr_job *job, wr_status *status, wr_err *err) {
+    image *im = &job->image;
+    *status = WR_OK;
+    if (im->retry_at_us) {
+        if (wr_mono_us(job->opts.world) < im->retry_at_us) return false;
+        *status = image_start(job, err);
+        return *status != WR_OK;
+    }
+    if (!atomic_load(&im->done)) return false;
+    image_join(job);
+    if (im->status == WR_OK) return true;
+    if (may_retry(job)) return false;
+    *status = im->status;
+    *err = im->err;
+    if (!err->place[0]) wr_err_place(err, "checkpoint %" PRIu64, job->snap.epoch);
+    return true;
+}
+
+void image_tick(wr_job *job) {
+    if (!wr_tier_is_open(job->tier)) return;
+    wr_tier_stats stats;
+    wr_tier_stats_get(job->tier, &stats);
+}
