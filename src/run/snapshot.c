@@ -322,14 +322,7 @@ wr_status snapshot_check(wr_job *job, wr_err *err) {
         wr_err_hint(err, "give another --state-dir, or start over with --fresh");
         return WR_USER;
     }
-    job->n_groups = groups; /* fixed at first start */
-    for (uint32_t k = 0; k < job->n_workers; k++)
-        for (uint32_t i = 0; i < job->n_nodes; i++) {
-            node *at = &job->workers[k].nodes[i];
-            if (!at->p) continue;
-            at->ctx.n_key_groups = groups;
-            group_range(job, at, &at->ctx.group_from, &at->ctx.group_to);
-        }
+    job->n_groups = groups; /* fixed at first start; the operators are built after this */
     return WR_OK;
 }
 
