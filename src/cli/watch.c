@@ -5,6 +5,7 @@
  * Output     stderr only. With --json one object a line with "event": start | progress | silent | end.
  * Rules      users.md: the first line within a second; five seconds without an output row: one line why.                   */
 #include "watch.h"
+#include "base/hash.h"
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -97,6 +98,7 @@ void watch_start(void *arg, const wr_job_plan *plan, wr_job *job) {
     w->silence[0] = '\0';
     w->budget_warned = 0;
     w->next_us = now + LOOK_TTY_US;
+    w->n_hot_said = 0;
     w->next_line_us = now + LINE_US;
     wr_job_status s;
     wr_sbuf       out = {0};
@@ -234,6 +236,22 @@ static void say_progress(watch *w, const wr_job_status *s, int64_t now) {
     put(w, &out);
 }
 
+/* A key is said once, when it is found hot; the summary at the end says what held then. */
+static void say_hot_keys(watch *w, const wr_job_status *s) {
+    for (uint32_t i = 0; i < s->n_hot; i++) {
+        const wr_hot_key *h = &s->hot[i];
+        wr_sbuf  out = {0};
+        uint64_t id = wr_hash_mix(wr_hash_bytes(h->key, strlen(h->key)), wr_hash_bytes(h->node->id, strlen(h->node->id)) + h->port);
+        uint32_t k = 0;
+        while (k < w->n_hot_said && w->hot_said[k] != id) k++;
+        if (k < w->n_hot_said || w->n_hot_said == WR_COUNT_OF(w->hot_said)) continue;
+        w->hot_said[w->n_hot_said++] = id;
+        if (w->json) wr_sbuf_printf(&out, "{\"event\":\"hot_key\",\"running_us\":%" PRIi64 ",\"hot\":", s->running_us), wr_hot_key_json(h, &out), wr_sbuf_addz(&out, "}\n");
+        else wr_sbuf_addz(&out, "  "), wr_hot_key_text(h, &out), wr_sbuf_addc(&out, '\n');
+        put(w, &out);
+    }
+}
+
 void watch_tick(void *arg, wr_job *job) {
     watch  *w = arg;
     int64_t now = wr_mono_us(wr_world_posix());
@@ -255,6 +273,7 @@ void watch_tick(void *arg, wr_job *job) {
         w->silence[0] = '\0';
     }
     if (!s.finished && now - w->last_out_us >= SILENCE_US) say_silence(w, &s, now);
+    say_hot_keys(w, &s);
     warn_ahead(w, &s);
     say_progress(w, &s, now);
     wr_arena_free(s.arena);
@@ -292,6 +311,7 @@ static void end_text(watch *w, const wr_job_plan *plan, const wr_job_status *s, 
         wr_sbuf_addz(out, " in ");
         wr_text_duration(s->last_checkpoint_us, out);
     }
+    for (uint32_t i = 0; i < s->n_hot; i++) wr_sbuf_addz(out, "\nhot: "), wr_hot_key_text(&s->hot[i], out);
     wr_sbuf_addz(out, "\nwhere every row went:\n");
     wr_sbuf ledger = {0};
     bool    closes = wr_job_ledger_text(s, &ledger);
@@ -316,6 +336,12 @@ static void end_json(watch *w, const wr_job_status *s, wr_status status, wr_sbuf
                    wr_status_name(status), s->rows_in, s->rows_out);
     wr_sbuf_printf(out, ",\"running_us\":%" PRIi64 ",\"cpu_us\":%" PRIi64 ",\"memory_peak_bytes\":%" PRIi64 ",\"memory_limit_bytes\":%" PRIi64
                    ",\"peak_rss_bytes\":%" PRIi64, s->running_us, wr_cpu_time_us(), s->memory_peak_bytes, s->memory_limit_bytes, wr_peak_rss_bytes());
+    wr_sbuf_addz(out, ",\"hot_keys\":[");
+    for (uint32_t i = 0; i < s->n_hot; i++) {
+        if (i) wr_sbuf_addc(out, ',');
+        wr_hot_key_json(&s->hot[i], out);
+    }
+    wr_sbuf_addc(out, ']');
     wr_sbuf_printf(out, ",\"checkpoints\":%" PRIu64 ",\"checkpoint_epoch\":%" PRIu64 ",\"last_checkpoint_us\":%" PRIi64 ",\"last_checkpoint_bytes\":%" PRIi64
                    ",\"closes\":%s,\"ledger\":", s->checkpoints, s->checkpoint_epoch, s->last_checkpoint_us, s->last_checkpoint_bytes,
                    closes ? "true" : "false");

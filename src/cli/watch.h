@@ -16,6 +16,8 @@ typedef struct watch {
     double      rate;
     char        silence[512];               /* said last */
     int64_t     silence_said_us;
+    uint32_t    n_hot_said;
+    uint64_t    hot_said[32];               /* keys and operators, hashed */
     bool        stopped_clean;              /* the last job was stopped with its state saved */
     uint64_t    stop_epoch;
     bool        ledger_open;                /* some ledger did not close */

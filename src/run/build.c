@@ -343,6 +343,7 @@ wr_status job_build(wr_job *job, wr_err *err) {
             if (lives_on(job, job->plan->nodes.at[i], k)) WR_TRY(make_node(job, w, job->plan->nodes.at[i], err));
     }
     connect_nodes(job);
+    skew_build(job);
     for (uint32_t k = 0; k < job->n_workers; k++) {
         make_tasks(job, &job->workers[k]);
         make_source_progs(job, &job->workers[k]);

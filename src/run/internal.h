@@ -33,6 +33,9 @@ void       queue_pop(queue *q);
 size_t     queue_bytes(const queue *q);
 
 /* ---- edges between tasks ---- */
+typedef struct skew skew;
+typedef struct skew_report skew_report;
+typedef struct skew_point skew_point;
 typedef struct edge {
     const wr_pnode *from, *to;
     uint32_t        port;                  /* of `to` */
@@ -44,6 +47,8 @@ typedef struct edge {
     bool            derived;               /* rows of stateful operators pass here (too) */
     uint32_t        target_worker;         /* GATHER */
     queue         **queues;                /* [from * n_workers + to]; NULL where nothing passes */
+    skew          **skews;                 /* by sending worker; HASH with several workers, unless rows are combined before */
+    uint64_t       *sent;                  /* [from * n_workers + to]: rows; HASH with several workers */
 } edge;
 
 typedef struct node node;
@@ -70,6 +75,7 @@ struct node {                              /* one plan node on one worker */
     bool           *in_idle;
     int64_t         out_wm;
     bool            out_idle;
+    skew           *skew;                  /* LOCAL_AGG: of the rows before they are combined */
     uint64_t        steps, blocked_steps;
     bool            spills;                /* a limit of its memory has an effect */
     int64_t         limit_bytes;           /* told to the operator last (budget.c) */
@@ -250,6 +256,8 @@ struct wr_job {
     wr_mutex          *report_lock;
     _Atomic uint64_t   report_want;
     node_report       *reports;            /* [worker * n_nodes + node] */
+    uint32_t           n_skews;
+    skew_point        *skews;
     int64_t            started_us;
     bool               finished;
 };
@@ -313,3 +321,8 @@ wr_status snapshot_final(wr_job *job, wr_err *err);
 void      snapshot_close(wr_job *job);
 void      ledger_save(const wr_ledger *l, wr_sbuf *out);
 void      ledger_load(wr_ledger *l, wr_reader *in);
+/* skew.c */
+void      skew_build(wr_job *job);
+void      skew_feed(skew *k, const wr_batch *batch, const uint64_t *hash, const wr_tz *tz);
+void      skew_report_worker(worker *w);                                         /* with the report lock */
+void      skew_status(wr_job *job, wr_job_status *out);                          /* with the report lock */

@@ -60,19 +60,29 @@ static wr_batch *detach(wr_batch *batch) {
         for (uint32_t i = 0; i < live; i++) wm[i] = batch->row_wm_us[wr_batch_row(batch, i)];
         copy->row_wm_us = wm;
     }
+    if (batch->hash) {
+        uint64_t *hash = wr_mem_alloc(copy->mem, live * sizeof *hash);
+        for (uint32_t i = 0; i < live; i++) hash[i] = batch->hash[wr_batch_row(batch, i)];
+        copy->hash = hash;
+    }
     wr_batch_unref(batch);
     return copy;
 }
 
-/* The same batch with the hash of the edge's key columns; (takes) batch. */
-static wr_batch *with_hash(const edge *e, wr_batch *batch) {
+/* The same batch with the hash of the key columns; (takes) batch. */
+static wr_batch *hashed(wr_batch *batch, const uint32_t *keys, uint32_t n_keys) {
     wr_batch *keyed = wr_batch_derive(batch, batch->n_cols);
     for (uint32_t c = 0; c < batch->n_cols; c++) keyed->cols[c] = batch->cols[c];
     uint64_t *hash = wr_mem_alloc(keyed->mem, sizeof *hash * WR_MAX(batch->n_rows, 1u));
-    wr_batch_hash(batch, e->keys, e->n_keys, hash);
+    wr_batch_hash(batch, keys, n_keys, hash);
     keyed->hash = hash;
     wr_batch_unref(batch);
     return keyed;
+}
+
+static wr_batch *with_hash(const edge *e, wr_batch *batch) {
+    if (e->from->kind == WR_P_LOCAL_AGG && batch->hash) return batch; /* it has been given that of these columns (node_push) */
+    return hashed(batch, e->keys, e->n_keys);
 }
 
 /* Splits live rows by worker of their key group. */
@@ -84,6 +94,7 @@ static void send_hashed(node *n, edge *e, wr_batch *batch) {
         return;
     }
     uint32_t  live = wr_batch_live(keyed), counts[64] = {0}, n_workers = job->n_workers;
+    if (e->skews) skew_feed(e->skews[n->w->index], keyed, keyed->hash, job->plan->tz);
     uint16_t *rows = wr_mem_alloc(keyed->mem, sizeof *rows * WR_MAX(live, 1u) * n_workers);
     for (uint32_t i = 0; i < live; i++) {
         uint32_t row = wr_batch_row(keyed, i);
@@ -92,6 +103,7 @@ static void send_hashed(node *n, edge *e, wr_batch *batch) {
     }
     for (uint32_t to = 0; to < n_workers; to++) {
         if (!counts[to]) continue;
+        e->sent[n->w->index * n_workers + to] += counts[to];
         if (counts[to] == keyed->n_rows) {
             send_batch(n, e, to, wr_batch_ref(keyed));
             continue;
@@ -168,6 +180,10 @@ wr_status node_push(node *n, uint32_t in, wr_batch *batch, wr_err *err) {
     n->ledger.in[in < 2 ? in : 0] += wr_batch_live(batch);
     n->steps++;
     if (n->p->kind == WR_P_UNION) return node_emit_batch(n, batch, err);
+    if (n->p->kind == WR_P_LOCAL_AGG && n->p->local_agg.n_keys) {
+        batch = hashed(batch, n->p->local_agg.keys, n->p->local_agg.n_keys);
+        if (n->skew) skew_feed(n->skew, batch, batch->hash, n->w->job->plan->tz);
+    }
     wr_status status;
     if (n->sink) {
         status = check_not_null(n, batch, err);

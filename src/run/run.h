@@ -92,11 +92,23 @@ typedef struct wr_checkpoint_report {
 } wr_checkpoint_report;
 enum { WR_CHECKPOINT_HISTORY = 16 };
 
+typedef struct wr_hot_key {         /* a key with more of an operator's rows than a worker's fair share (skew.c) */
+    const wr_pnode *node;
+    uint32_t        port;
+    char            key[96];       /* "restaurant_id=17" */
+    double          share, fair_share;
+    double          busiest_share; /* of the rows sent by this exchange: what the worker that gets most has got */
+    bool            combined;      /* its rows are combined before the exchange */
+} wr_hot_key;
+void wr_hot_key_text(const wr_hot_key *key, wr_sbuf *out);
+void wr_hot_key_json(const wr_hot_key *key, wr_sbuf *out);
 typedef struct wr_job_status {
     wr_arena *arena;               /* owns the arrays */
     uint32_t  n_nodes, n_sources;
     wr_node_status   *nodes;
     wr_source_status *sources;
+    uint32_t  n_hot;
+    wr_hot_key *hot;
     uint64_t  rows_in, rows_out;   /* sources' good rows, sinks' rows */
     int64_t   running_us, memory_bytes, memory_peak_bytes, memory_limit_bytes, queue_bytes;
     wr_budget_status budget;

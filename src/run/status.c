@@ -40,6 +40,7 @@ static void sum_nodes(wr_job *job, wr_job_status *out) {
         if (s->node->kind == WR_P_SOURCE || s->node->kind == WR_P_VALUES) out->rows_in += s->ledger.out;
         if (s->node->kind == WR_P_SINK) out->rows_out += s->ledger.out;
     }
+    skew_status(job, out);
     wr_mutex_unlock(job->report_lock);
 }
 
@@ -176,7 +177,6 @@ static balance balance_of(const wr_node_status *s) {
 static const char *absorbs(wr_pnode_kind k) {
     switch (k) {
     case WR_P_WINDOW_AGG: case WR_P_GROUP_AGG: return "aggregated";
-    case WR_P_LOCAL_AGG: return "combined";
     case WR_P_TOP_N: return "ranked";
     default: return NULL;
     }
@@ -205,6 +205,7 @@ bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
         wr_sbuf_printf(out, " in %" PRIu64, l->in[0]);
         if (is_join(s->node->kind) || l->in[1]) wr_sbuf_printf(out, " + %" PRIu64 "%s", l->in[1], s->node->kind == WR_P_SOURCE ? " blank lines" : "");
         wr_sbuf_printf(out, "  out %" PRIu64, l->out);
+        if (s->node->kind == WR_P_LOCAL_AGG) wr_sbuf_printf(out, "  combined %" PRIu64, b.in - WR_MIN(b.in, l->out));
         if (absorbs(s->node->kind)) wr_sbuf_printf(out, "  %s %" PRIu64, absorbs(s->node->kind), b.in - WR_MIN(b.in, dropped_sum(l)));
         if (is_join(s->node->kind)) wr_sbuf_printf(out, "  matched %" PRIu64 " + %" PRIu64, l->matched[0], l->matched[1]);
         reasons_text(l, out);

@@ -32,6 +32,7 @@ void worker_report(worker *w) {
         r->blocked_steps = n->blocked_steps;
         if (n->op) n->op->vt->usage(n->op, &r->usage);
     }
+    skew_report_worker(w);
     w->report_have = want;
     wr_mutex_unlock(job->report_lock);
 }

@@ -103,3 +103,14 @@ typedef struct wr_hll { uint8_t reg[4096]; } wr_hll;
 void   wr_hll_add(wr_hll *h, uint64_t hash);
 void   wr_hll_merge(wr_hll *into, const wr_hll *from);
 double wr_hll_count(const wr_hll *h);
+
+/* The most frequent keys of a stream, by hash (sketch.c). Zeroed is empty. A key whose count - error is above total / WR_SKETCH_COUNTERS is frequent for sure. */
+enum { WR_SKETCH_COUNTERS = 64 };
+typedef struct wr_sketch {
+    uint32_t n;
+    uint64_t total;
+    uint64_t hash[WR_SKETCH_COUNTERS];
+    uint32_t count[WR_SKETCH_COUNTERS], error[WR_SKETCH_COUNTERS];
+} wr_sketch;
+uint32_t wr_sketch_add(wr_sketch *s, uint64_t hash, bool *fresh); /* its counter; fresh: it had none, and took one over */
+void     wr_sketch_halve(wr_sketch *s);                           /* older rows count half */
