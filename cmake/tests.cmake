@@ -13,6 +13,10 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/src/api/session.c)
   target_link_libraries(golden_fault PRIVATE weir_api)
 endif()
 
+# The tier by itself (bench/tier_bench.c says how to use it).
+add_executable(tier_bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/tier_bench.c)
+target_link_libraries(tier_bench PRIVATE ${WR_ALLOCATOR} weir_state)
+
 # The floor that bench/run compares with.
 add_executable(decode_floor EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/floor.cpp)
 target_link_libraries(decode_floor PRIVATE simdjson)
