@@ -33,6 +33,7 @@ typedef struct wr_connect_ctx {
     wr_diags    *diags;
     const wr_tz *tz;
     uint32_t     n_workers, batch_rows;
+    size_t       chunk_bytes;        /* sources: bytes of one chunk; 0 = the connector's own */
     bool         bounded_override, tail_override; /* test matrix and CLI: force 'bounded' / 'tail' where the connector has both */
     bool         final_rows;         /* print: --final */
     const char  *print_style;        /* print/result: "table", "jsonl", "changelog-jsonl" */

@@ -46,6 +46,7 @@ typedef struct file_source {
     const wr_format  *format;
     wr_options        options;
     bool              tail, envelope, limited;
+    size_t            chunk_bytes;
     int64_t           max_record_bytes, poll_us, last_look_us;
     uint32_t          n_physical, n_cols, n_workers;
     const wr_schema  *schema;
@@ -244,7 +245,7 @@ static wr_status read_bytes(file_part *p, size_t want, wr_mem **mem, uint8_t **d
 
 static void keep_carry(file_source *s, file_part *p, const uint8_t *from, size_t len) {
     if (!file_reader_compressed(p->reader)) return;
-    if (p->carry.cap > (size_t)CHUNK_BYTES && len < CHUNK_BYTES / 2) free_carry(s, p);
+    if (p->carry.cap > s->chunk_bytes && len < s->chunk_bytes / 2) free_carry(s, p);
     size_t before = p->carry.cap;
     wr_sbuf_clear(&p->carry);
     wr_sbuf_add(&p->carry, from, len);
@@ -275,7 +276,7 @@ static wr_status pass_over(file_source *s, file_part *p, uint32_t index, wr_chun
     size_t   len;
     bool     end;
     *made = false;
-    WR_TRY(read_bytes(p, CHUNK_BYTES, &mem, &data, &len, &end, err));
+    WR_TRY(read_bytes(p, s->chunk_bytes, &mem, &data, &len, &end, err));
     uint8_t *nl = memchr(data, '\n', len);
     size_t   used = nl ? (size_t)(nl + 1 - data) : len;
     p->skipping += used;
@@ -318,7 +319,7 @@ static wr_status read_part(file_source *s, file_part *p, uint32_t index, wr_chun
         return WR_OK;
     }
     if (p->skipping) return pass_over(s, p, index, out, made, err);
-    for (size_t want = CHUNK_BYTES;; want = WR_MIN(want * 4, (size_t)s->max_record_bytes + CHUNK_BYTES)) {
+    for (size_t want = s->chunk_bytes;; want = WR_MIN(want * 4, (size_t)s->max_record_bytes + s->chunk_bytes)) {
         wr_mem  *mem;
         uint8_t *data;
         size_t   len;
@@ -653,7 +654,8 @@ wr_status file_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source
     file_source *s = wr_calloc(1, sizeof *s);
     *s = (file_source){.base = {&source_vt}, .world = ctx->world, .acct = ctx->acct, .paths = option_text(t, specs, "path"), .table = t->name, .format = format,
                        .options = t->options, .n_physical = t->n_physical, .n_cols = t->schema->n, .n_workers = WR_MAX(ctx->n_workers, 1u), .schema = t->schema,
-                       .metadata_keys = t->metadata_keys, .needed = t->needed, .physical = {t->n_physical, t->schema->fields}};
+                       .metadata_keys = t->metadata_keys, .needed = t->needed, .physical = {t->n_physical, t->schema->fields},
+                       .chunk_bytes = ctx->chunk_bytes ? ctx->chunk_bytes : CHUNK_BYTES};
     s->tail = (file_is_tail(t) || ctx->tail_override) && !ctx->bounded_override;
     s->envelope = is_envelope(t, format, s->paths);
     s->decoders = wr_calloc(s->n_workers, sizeof *s->decoders);

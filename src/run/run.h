@@ -39,6 +39,7 @@ typedef struct wr_run_opts {
     uint64_t    crash_after_steps;     /* simulate only: return WR_CANCELLED without any clean-up of sinks; 0 = never */
     uint64_t    checkpoint_every_steps;/* simulate only; 0 = by time */
     int64_t     map_bytes;             /* tests: what the keyed state of each operator may keep in memory, from the start; 0: as the budget says */
+    size_t      chunk_bytes;           /* a file source reads so much at a time; 0 = about 256 KiB (tests: many turns from few rows) */
     size_t      queue_bytes;           /* bound of one exchange queue; 0 = an eighth of the budget over all of them */
     int64_t     end_when_idle_us;      /* tail inputs end after that long without new bytes; 0 = never */
     void      (*tick)(void *arg, wr_job *job); /* called by the coordinating thread a few times a second; may be NULL */

@@ -40,7 +40,7 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     wr_assert(c && c->source_new);
     wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
     *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = &job->buffer_acct, .diags = job->opts.diags, .tz = job->plan->tz,
-                            .n_workers = job->n_workers, .batch_rows = job->batch_rows, .bounded_override = job->opts.force_bounded,
+                            .n_workers = job->n_workers, .batch_rows = job->batch_rows, .chunk_bytes = job->opts.chunk_bytes, .bounded_override = job->opts.force_bounded,
                             .tail_override = job->opts.force_tail};
     WR_TRY(c->source_new(&info, ctx, &s->src, err));
     wr_str policy = wr_option_string(&info.options, wr_source_specs, "on-error");
