@@ -239,23 +239,6 @@ static wr_status posix_remove(wr_world *w, const char *path, wr_err *err) {
     return remove(path) ? fail_errno(err, errno, "remove", path) : WR_OK;
 }
 
-static wr_status posix_make_dirs(wr_world *w, const char *path, wr_err *err) {
-    (void)w;
-    char *part = wr_strdup(path);
-    for (char *p = part; *p; p++) {
-        if (*p != '/' || p == part) continue;
-        *p = 0;
-        if (mkdir(part, 0755) && errno != EEXIST) break; /* the last mkdir reports */
-        *p = '/';
-    }
-    wr_free(part);
-    if (!mkdir(path, 0755)) return WR_OK;
-    int         error = errno;
-    struct stat st;
-    if (error == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)) return WR_OK;
-    return fail_errno(err, error == EEXIST ? ENOTDIR : error, "make the directory", path);
-}
-
 static wr_status posix_sync_dir(wr_world *w, const char *path, wr_err *err) {
     (void)w;
     int fd = open(*path ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -264,6 +247,38 @@ static wr_status posix_sync_dir(wr_world *w, const char *path, wr_err *err) {
     close(fd);
     /* some file systems cannot sync a directory and say EINVAL: then a rename is as durable as it gets */
     return failed && error != EINVAL ? fail_errno(err, error, "sync the directory", path) : WR_OK;
+}
+
+/* mkdir, and the name of a new directory is synced: else a power failure could take it away with everything in it. */
+static wr_status make_dir(wr_world *w, const char *path, wr_err *err) {
+    if (mkdir(path, 0755)) {
+        int         error = errno;
+        struct stat st;
+        if (error == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)) return WR_OK;
+        return fail_errno(err, error == EEXIST ? ENOTDIR : error, "make the directory", path);
+    }
+    char  *parent = wr_strdup(path);
+    size_t n = strlen(parent);
+    while (n > 1 && parent[n - 1] == '/') n--;
+    while (n && parent[n - 1] != '/') n--;
+    parent[n] = 0;
+    wr_status status = posix_sync_dir(w, parent, err);
+    wr_free(parent);
+    return status;
+}
+
+static wr_status posix_make_dirs(wr_world *w, const char *path, wr_err *err) {
+    char     *part = wr_strdup(path);
+    wr_status status = WR_OK;
+    for (char *p = part; *p && status == WR_OK; p++) {
+        if (*p != '/' || p == part) continue;
+        *p = 0;
+        struct stat st; /* a parent that is there need not be readable */
+        if (stat(part, &st)) status = make_dir(w, part, err);
+        *p = '/';
+    }
+    wr_free(part);
+    return status == WR_OK ? make_dir(w, path, err) : status;
 }
 
 typedef struct thread {

@@ -35,7 +35,7 @@ typedef struct wr_world_vt {
     wr_status (*list)(wr_world *, const char *dir, wr_file_info **out, size_t *n, wr_err *);    /* sorted by name; free with wr_free; no . and .. */
     wr_status (*rename)(wr_world *, const char *from, const char *to, wr_err *);
     wr_status (*remove)(wr_world *, const char *path, wr_err *);                      /* file or empty directory */
-    wr_status (*make_dirs)(wr_world *, const char *path, wr_err *);
+    wr_status (*make_dirs)(wr_world *, const char *path, wr_err *);                   /* what it made is there after a power failure too */
     wr_status (*sync_dir)(wr_world *, const char *path, wr_err *);
     wr_status (*spawn)(wr_world *, const char *name, void (*run)(void *), void *arg, void **thread, wr_err *);
     void      (*join)(wr_world *, void *thread);
