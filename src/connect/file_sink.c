@@ -1,6 +1,6 @@
 /* connect/file_sink.c: the sink of 'filesystem': one file, or part files in a directory.
  *
- * Idea       one file: prepare syncs and stages the file's length; recovery cuts the file back to it. Directory: rows go to hidden
+ * Idea       one file: prepare syncs it and its name and stages the file's length; recovery cuts the file back to it. Directory: rows go to hidden
  *            files; prepare syncs them and stages their names; commit renames them, which makes them visible all at once or not at all.
  * Invariant  after recover(epoch) exactly the rows of the epochs up to it are visible.
  * Fresh      a job that starts anew overwrites the file by default ('sink.if-exists'); in a directory it only adds files.
@@ -18,6 +18,7 @@ typedef struct file_sink {
     wr_account *acct;
     wr_str      table;
     char       *path;
+    bool        named;           /* one file: its name is synced, a power failure does not take it away */
     bool        directory, append, staging; /* staging: there are checkpoints (recover or prepare was called), so what is not prepared will be read again */
     wr_encoder *encoder;
     wr_sbuf     buffer;
@@ -81,6 +82,18 @@ static wr_status write_out(file_sink *s, wr_err *err) {
     return WR_OK;
 }
 
+/* One file: content and name are on disk. */
+static wr_status sync_file(file_sink *s, wr_err *err) {
+    WR_TRY(s->world->vt->file_sync(s->world, s->file, err));
+    if (s->named) return WR_OK;
+    wr_sbuf dir = {0};
+    wr_sbuf_add_str(&dir, path_dir(wr_str_of(s->path)));
+    wr_status status = s->world->vt->sync_dir(s->world, dir.at, err);
+    wr_sbuf_free(&dir);
+    s->named = status == WR_OK;
+    return status;
+}
+
 /* Directory: the file being written is complete; it waits for commit. */
 static wr_status finish_part(file_sink *s, wr_err *err) {
     if (!s->file) return WR_OK;
@@ -131,11 +144,12 @@ static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr
     WR_TRY(explain(s, write_out(s, err), err));
     if (!s->directory) {
         WR_TRY(explain(s, begin(s, UINT64_MAX, err), err));
-        WR_TRY(explain(s, s->world->vt->file_sync(s->world, s->file, err), err));
+        WR_TRY(explain(s, sync_file(s, err), err));
         wr_put_u64(staged, s->length);
         return WR_OK;
     }
     WR_TRY(explain(s, finish_part(s, err), err));
+    if (s->ready.n) WR_TRY(explain(s, s->world->vt->sync_dir(s->world, s->path, err), err)); /* a hidden file that is gone would pass for one that was shown */
     wr_put_u32(staged, s->ready.n);
     for (uint32_t i = 0; i < s->ready.n; i++) {
         wr_put_bytes(staged, s->ready.at[i].hidden, strlen(s->ready.at[i].hidden));
@@ -215,7 +229,7 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
     if (ok) {
         status = write_out(s, err);
         if (status == WR_OK && !s->directory) status = begin(s, UINT64_MAX, err); /* no rows: an empty file says so */
-        if (status == WR_OK && s->file && !s->directory) status = s->world->vt->file_sync(s->world, s->file, err);
+        if (status == WR_OK && s->file && !s->directory) status = sync_file(s, err);
         if (status == WR_OK && s->directory && !s->staging) status = finish_part(s, err);
         if (status == WR_OK && s->directory && !s->staging) status = show_ready(s, err);
         explain(s, status, err);
