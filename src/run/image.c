@@ -47,6 +47,8 @@ static wr_status find_checkpoint(wr_job *job, wr_err *err) {
     if (o->fresh) WR_TRY(wr_checkpoint_clear(o->world, o->state_dir, err));
     else WR_TRY(wr_checkpoint_open(o->world, o->state_dir, o->accept_older, &job->restored, &job->restored_found, err));
     job->restored_dir = o->state_dir;
+    /* Its writer may have died, or its sync failed, after the rename: the name must last before sinks commit what it stands for. */
+    if (job->restored_found) WR_TRY(o->world->vt->sync_dir(o->world, o->state_dir, err));
     if (!job->restored_found && o->restore_from) {
         WR_TRY(wr_checkpoint_open(o->world, o->restore_from, o->accept_older, &job->restored, &job->restored_found, err));
         if (!job->restored_found) {
