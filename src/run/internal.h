@@ -232,7 +232,7 @@ struct wr_job {
     _Atomic uint64_t   commit_epoch;
     _Atomic uint32_t   acks_left, commits_left;
     bool               epoch_open;
-    int64_t            last_checkpoint_wall_us;
+    int64_t            last_checkpoint_mono_us;
     wr_mutex          *snap_lock;          /* workers put sections and note times */
     wr_checkpoint_writer snap;
     wr_account         snap_acct;          /* sections on their way to the disk */

@@ -39,7 +39,7 @@ wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **
         return status;
     }
     job->started_us = wr_mono_us(opts->world);
-    job->last_checkpoint_wall_us = wr_wall_us(opts->world);
+    job->last_checkpoint_mono_us = job->started_us;
     *out = job;
     return WR_OK;
 }
@@ -67,9 +67,9 @@ void wr_job_stop(wr_job *job) {
 static bool all_done(wr_job *job) { return atomic_load(&job->tasks_left) == 0 && atomic_load(&job->sources_left) == 0; }
 
 static bool checkpoint_due(const wr_job *job) {
-    if (!job->opts.state_dir || job->epoch_open || job->opts.simulate) return false;
+    if (!job->opts.state_dir || job->epoch_open || job->opts.checkpoint_every_steps) return false;
     int64_t every = job->opts.checkpoint_interval_us ? job->opts.checkpoint_interval_us : CHECKPOINT_EVERY_US;
-    return wr_wall_us(job->opts.world) - job->last_checkpoint_wall_us >= every;
+    return wr_mono_us(job->opts.world) - job->last_checkpoint_mono_us >= every; /* not the wall clock: it may be set back */
 }
 
 /* One turn of the coordinator; *leave when the workers should go. */

@@ -204,7 +204,7 @@ static bool cuts_taken(wr_job *job) {
 /* Written and durable: from here on this epoch counts. */
 static void let_sinks_commit(wr_job *job, uint64_t epoch) {
     job->times.written_us = wr_mono_us(job->opts.world);
-    job->last_checkpoint_wall_us = wr_wall_us(job->opts.world);
+    job->last_checkpoint_mono_us = wr_mono_us(job->opts.world);
     atomic_store(&job->commits_left, job->n_workers);
     atomic_store(&job->commit_epoch, epoch);
     job_wake_all(job);
