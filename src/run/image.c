@@ -124,6 +124,7 @@ static wr_status make_image(wr_job *job, wr_err *err) {
         const wr_tier_file *f = &im->files[im->next];
         WR_TRY(wr_checkpoint_add_file(job->store, &job->snap, f->name, f->path, f->sorted, err));
     }
+    WR_TRY(sources_sync_letters(job, err));
     return wr_checkpoint_commit(job->store, &job->snap, &im->written, err);
 }
 

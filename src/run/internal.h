@@ -132,7 +132,7 @@ typedef struct source {
     wr_file        *dead;
     char            dead_path[512];
     wr_sbuf         dead_text;             /* letters of the turn that is being published */
-    uint64_t        dead_bytes;
+    uint64_t        dead_bytes, dead_synced; /* written; on disk for certain, UINT64_MAX until its name is */
     bool            cut_pending;           /* a checkpoint waits for turns below cut_seq */
     uint64_t        cut_seq;
     wr_sbuf         cut_positions, cut_state;
@@ -278,6 +278,7 @@ wr_status task_step(task *t, bool *progress, wr_err *err);
 wr_status source_step(worker *w, bool *progress, wr_err *err);
 wr_status sources_open(wr_job *job, wr_err *err);
 void      sources_close(wr_job *job);
+wr_status sources_sync_letters(wr_job *job, wr_err *err);
 void      source_state_save(source *s, wr_sbuf *out);
 wr_status source_state_load(wr_job *job, source *s, wr_reader *in, wr_err *err);
 /* worker.c */

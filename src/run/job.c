@@ -141,6 +141,7 @@ static wr_status run_simulated(wr_job *job, wr_err *err) {
 
 static wr_status end_sinks(wr_job *job, wr_err *err) {
     if (job->opts.state_dir && job->finished) WR_TRY(snapshot_final(job, err));
+    if (!job->opts.state_dir) WR_TRY(sources_sync_letters(job, err));
     for (uint32_t k = 0; k < job->n_workers; k++)
         for (uint32_t i = 0; i < job->n_nodes; i++) {
             node *n = &job->workers[k].nodes[i];

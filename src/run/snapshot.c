@@ -282,6 +282,7 @@ wr_status snapshot_final(wr_job *job, wr_err *err) {
     begin(job, epoch);
     WR_TRY(final_sections(job, epoch, err));
     job->times.acked_us = wr_mono_us(job->opts.world);
+    WR_TRY(sources_sync_letters(job, err));
     WR_TRY(wr_checkpoint_commit(job->store, &job->snap, &job->image.written, err));
     job->times.written_us = wr_mono_us(job->opts.world);
     for (uint32_t k = 0; k < job->n_workers; k++)

@@ -28,6 +28,7 @@ static wr_status open_dead_letters(wr_job *job, source *s, const wr_table_info *
     wr_file_info fi;
     WR_TRY(w->vt->file_info(w, s->dead, &fi, err));
     s->dead_bytes = fi.size_bytes;
+    s->dead_synced = UINT64_MAX;
     return WR_OK;
 }
 
@@ -337,6 +338,27 @@ static wr_status write_dead_letters(wr_job *job, source *s, wr_err *err) {
     wr_status status = job->opts.world->vt->file_write(job->opts.world, s->dead, s->dead_text.at, s->dead_text.len, err);
     s->dead_bytes += s->dead_text.len;
     wr_sbuf_clear(&s->dead_text);
+    return status;
+}
+
+/* What a checkpoint says of dead letters is on disk before the checkpoint is. */
+wr_status sources_sync_letters(wr_job *job, wr_err *err) {
+    const wr_world_vt *vt = job->opts.world->vt;
+    wr_status          status = WR_OK;
+    wr_mutex_lock(job->turn_lock); /* a file belongs to one thread at a time */
+    for (uint32_t i = 0; i < job->n_sources && status == WR_OK; i++) {
+        source *s = &job->sources[i];
+        if (!s->dead || s->dead_synced == s->dead_bytes) continue;
+        status = vt->file_sync(job->opts.world, s->dead, err);
+        if (status == WR_OK && s->dead_synced == UINT64_MAX) {
+            char  dir[sizeof s->dead_path];
+            char *slash = strrchr(memcpy(dir, s->dead_path, sizeof dir), '/');
+            if (slash) slash[slash == dir] = 0;
+            status = vt->sync_dir(job->opts.world, slash ? dir : ".", err);
+        }
+        if (status == WR_OK) s->dead_synced = s->dead_bytes;
+    }
+    wr_mutex_unlock(job->turn_lock);
     return status;
 }
 
