@@ -148,7 +148,7 @@ static const uint64_t *held_partitions(source *s, uint64_t *bits, uint32_t words
 /* ---- assign ---- */
 static bool readable(const wr_job *job, const source *s, int64_t now_us) {
     if (s->ended) return false;
-    return s->src ? now_us >= s->retry_at_us || job->opts.simulate : !s->values_done;
+    return !s->src || now_us >= s->retry_at_us || job->opts.simulate;
 }
 
 /* The source furthest behind in event time; sources without watermarks take their turn in rotation. */
@@ -164,6 +164,7 @@ static source *pick_source(wr_job *job, int64_t now_us) {
 
 static wr_status read_next(wr_job *job, source *s, turn *t, bool *got, wr_err *err) {
     if (!s->src) {
+        if (s->values_done) t->chunk.partition = UINT32_MAX; /* before the checkpoint: what is left is to say that it ended */
         s->values_done = true;
         t->final = s->ended = true;
         *got = true;
@@ -276,6 +277,7 @@ static wr_status decode(worker *w, turn *t, wr_err *err) {
     t->decoded.n_records = t->decoded.n_lines = t->decoded.n_rows = t->decoded.n_blank = 0;
     t->decoded.n_tombstones = t->decoded.n_redelivered = 0;
     t->decoded.batches.n = t->decoded.bad.n = 0;
+    if (!s->src && t->chunk.partition == UINT32_MAX) return WR_OK;
     if (!s->src) {
         uint32_t all = s->p->values.n_rows, step = w->job->batch_rows;
         for (uint32_t from = 0; from < all; from += step) wr_arr_push(&t->batches, (turn_batch){.batch = values_batch(s->p, from, WR_MIN(step, all - from))});
