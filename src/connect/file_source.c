@@ -185,7 +185,10 @@ static wr_status open_part(file_source *s, file_part *p, bool *there, wr_err *er
     if (s->n_open >= OPEN_MAX_FILES) close_oldest(s, p);
     for (int attempt = 0; attempt < 2; attempt++) {
         wr_status status = s->world->vt->file_open(s->world, p->path, WR_OPEN_READ, &file, err);
-        if (status == WR_OK) status = s->world->vt->file_info(s->world, file, &info, err);
+        if (status == WR_OK) {
+            status = s->world->vt->file_info(s->world, file, &info, err);
+            if (status != WR_OK) s->world->vt->file_close(s->world, file);
+        }
         if (status != WR_OK && !s->tail) {
             wr_err_detail(err, "it is an input of the table '%.*s'", WR_FMT(s->table));
             return status;
