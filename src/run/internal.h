@@ -318,6 +318,7 @@ void      snapshot_source_chains(worker *w, uint64_t epoch);
 wr_status snapshot_task(task *t, uint64_t epoch, wr_err *err);                   /* barrier reached on all inputs */
 wr_status snapshot_poll(wr_job *job, wr_err *err);                               /* coordinator: complete the open epoch */
 wr_status snapshot_commit_sinks(worker *w, wr_err *err);
+wr_status snapshot_first(wr_job *job, wr_err *err);
 wr_status snapshot_final(wr_job *job, wr_err *err);
 void      snapshot_close(wr_job *job);
 void      ledger_save(const wr_ledger *l, wr_sbuf *out);

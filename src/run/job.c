@@ -161,6 +161,7 @@ wr_status wr_job_run(wr_job *job, wr_err *err) {
         for (uint32_t k = 0; k < job->n_workers; k++) worker_report(&job->workers[k]);
         return WR_OK;
     }
+    if (job->opts.state_dir && !job->restored_epoch) WR_TRY(snapshot_first(job, err));
     wr_status status = job->opts.simulate ? run_simulated(job, err) : run_threads(job, err);
     if (status == WR_OK && atomic_load(&job->failed)) {
         *err = job->err;

@@ -249,7 +249,7 @@ wr_status snapshot_commit_sinks(worker *w, wr_err *err) {
     return WR_OK;
 }
 
-static wr_status final_sections(wr_job *job, uint64_t epoch, wr_err *err) {
+static wr_status rest_sections(wr_job *job, uint64_t epoch, bool finished, wr_err *err) {
     for (uint32_t i = 0; i < job->n_sources; i++) {
         source *s = &job->sources[i];
         wr_sbuf_clear(&s->cut_positions), wr_sbuf_clear(&s->cut_state);
@@ -269,18 +269,18 @@ static wr_status final_sections(wr_job *job, uint64_t epoch, wr_err *err) {
             wr_sbuf_add_str(&buf, wr_sbuf_str(&job->staged[i]));
             put_of(n, WR_SECTION_SINK, &buf);
         }
-    put_job_section(job, true);
+    put_job_section(job, finished);
     put_source_sections(job);
     return WR_OK;
 }
 
-/* After the last worker has stopped at the end of input: one more epoch that says so. No operator has anything left to remember. */
-wr_status snapshot_final(wr_job *job, wr_err *err) {
+/* An epoch while no worker runs and no operator has anything to remember. */
+static wr_status at_rest(wr_job *job, bool finished, wr_err *err) {
     uint64_t epoch = atomic_load(&job->barrier_epoch) + 1;
     wr_assert(!job->epoch_open);
     job->epoch_open = true;
     begin(job, epoch);
-    WR_TRY(final_sections(job, epoch, err));
+    WR_TRY(rest_sections(job, epoch, finished, err));
     job->times.acked_us = wr_mono_us(job->opts.world);
     WR_TRY(sources_sync_letters(job, err));
     WR_TRY(wr_checkpoint_commit(job->store, &job->snap, &job->image.written, err));
@@ -293,6 +293,19 @@ wr_status snapshot_final(wr_job *job, wr_err *err) {
     finish(job, epoch);
     return WR_OK;
 }
+
+/* Before the first row: what a crash leaves before the first checkpoint in operation is not taken for what was there before the job
+ * (files that rows or dead letters are appended to). */
+wr_status snapshot_first(wr_job *job, wr_err *err) {
+    WR_TRY(at_rest(job, false, err));
+    uint64_t epoch = atomic_fetch_add(&job->barrier_epoch, 1) + 1;
+    atomic_store(&job->commit_epoch, epoch);
+    for (uint32_t k = 0; k < job->n_workers; k++) job->workers[k].barrier_sent = job->workers[k].committed = epoch;
+    return WR_OK;
+}
+
+/* After the last worker has stopped at the end of input: one more epoch that says so. */
+wr_status snapshot_final(wr_job *job, wr_err *err) { return at_rest(job, true, err); }
 
 /* ---- restoring ---- */
 static const wr_pnode *node_by_id(const wr_job *job, wr_str id) {
