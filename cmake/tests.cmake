@@ -11,6 +11,9 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/src/api/session.c)
   target_link_libraries(golden PRIVATE weir_api)
   add_executable(golden_fault ${fault_sources})
   target_link_libraries(golden_fault PRIVATE weir_api)
+  file(GLOB sim_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/sim/*.c)
+  add_executable(sim ${sim_sources})
+  target_link_libraries(sim PRIVATE weir_api)
 endif()
 
 # The tier by itself (bench/tier_bench.c says how to use it).
