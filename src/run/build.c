@@ -351,13 +351,13 @@ wr_status job_build(wr_job *job, wr_err *err) {
     return WR_OK;
 }
 
-static void free_turns(worker *w) {
+static void free_turns(wr_job *job, worker *w) {
     for (uint32_t i = 0; i < TURNS_PENDING_MAX; i++) {
         turn *t = &w->pending[i];
         for (uint32_t k = 0; k < t->batches.n; k++) wr_batch_unref(t->batches.at[k].batch);
         for (uint32_t k = 0; k < t->decoded.batches.n; k++) wr_batch_unref(t->decoded.batches.at[k]);
         wr_mem_unref(t->chunk.mem);
-        wr_account_add(&w->job->turn_acct, -t->charged);
+        wr_account_add(&job->turn_acct, -t->charged);
         wr_arr_free(&t->batches);
         wr_arr_free(&t->decoded.batches);
         wr_arr_free(&t->decoded.bad);
@@ -367,7 +367,7 @@ static void free_turns(worker *w) {
 void job_unbuild(wr_job *job) {
     for (uint32_t k = 0; job->workers && k < job->n_workers; k++) {
         worker *w = &job->workers[k];
-        free_turns(w);
+        free_turns(job, w); /* w->job is not there yet if building failed */
         for (uint32_t i = 0; w->nodes && i < job->n_nodes; i++) {
             if (w->nodes[i].op) w->nodes[i].op->vt->close(w->nodes[i].op);
             if (w->nodes[i].sink) {
