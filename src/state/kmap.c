@@ -1,4 +1,4 @@
-/* state/kmap.c: the keyed hash map of state.h.
+/* state/kmap.c: the keyed hash map of state.h, in memory; what is evicted and saved incrementally is in kmap_tier.c.
  *
  * Idea       an index of 8-byte entries (low half of the hash, slot number + 1), linear probing, at most 60 % full; records in a slab of chunks:
  *            [hash][key][value]. The index alone answers almost every mismatch and is rehashed without touching the slab. A lookup of a
@@ -10,9 +10,7 @@
  * Memory     `bytes` is what the map holds; the account is told the difference once a call.                                   */
 #include "state/kmap_internal.h"
 
-enum { VERSION = 1 };
-
-static void tell(wr_kmap *m) {
+void wr_kmap_tell(wr_kmap *m) {
     int64_t now = m->bytes + m->charged;
     if (now == m->told) return;
     wr_account_add(m->opts.acct, now - m->told);
@@ -43,7 +41,11 @@ wr_kmap *wr_kmap_new(const wr_kmap_opts *opts) {
     m->types = wr_calloc(opts->n_key_types ? opts->n_key_types : 1, sizeof *m->types);
     if (opts->n_key_types) memcpy(m->types, opts->key_types, opts->n_key_types * sizeof *m->types);
     m->opts.key_types = m->types;
-    tell(m);
+    if (opts->tier) {
+        m->cut_epoch = wr_tier_epoch(opts->tier); /* its operator may have passed that barrier already */
+        m->opts.prefix.ptr = memcpy(wr_malloc(opts->prefix.len + 1), opts->prefix.len ? opts->prefix.ptr : "", opts->prefix.len);
+    }
+    wr_kmap_tell(m);
     return m;
 }
 
@@ -64,7 +66,7 @@ static void free_values(wr_kmap *m) {
     }
 }
 
-void wr_kmap_clear(wr_kmap *m) {
+static void clear_memory(wr_kmap *m) {
     free_values(m);
     for (uint32_t c = 0; c < m->n_chunks; c++) wr_free(m->chunks[c]);
     wr_free(m->chunks);
@@ -75,14 +77,21 @@ void wr_kmap_clear(wr_kmap *m) {
     m->free_head = m->null_slot = m->sweep_at = WR_SLOT_NONE;
     m->bytes = (int64_t)sizeof *m;
     m->charged = 0;
-    tell(m);
+    wr_kmap_tell(m);
+}
+
+void wr_kmap_clear(wr_kmap *m) {
+    clear_memory(m);
+    if (m->tier) wr_kmap_tier_cleared(m);
 }
 
 void wr_kmap_free(wr_kmap *m) {
     if (!m) return;
-    wr_kmap_clear(m);
+    clear_memory(m);
+    if (m->tier) wr_kmap_tier_detach(m);
+    if (m->opts.tier) wr_free((char *)(uintptr_t)m->opts.prefix.ptr);
     m->bytes = 0;
-    tell(m);
+    wr_kmap_tell(m);
     wr_arena_free(m->arena);
     wr_sbuf_free(&m->scratch);
     wr_sbuf_free(&m->block);
@@ -115,6 +124,7 @@ static void add_slots(wr_kmap *m) {
         memset(m->live + m->live_words, 0, (words - m->live_words) * sizeof *m->live);
         m->bytes += (int64_t)(words - m->live_words) * 8;
         m->live_words = words;
+        if (m->tier) wr_kmap_tier_grow(m);
     }
 }
 
@@ -150,6 +160,7 @@ static uint32_t slot_new(wr_kmap *m, uint64_t hash) {
     ((fixed_rec *)r)->hash = hash;
     m->live[slot >> 6] |= UINT64_C(1) << (slot & 63);
     m->count++;
+    if (WR_UNLIKELY(m->tier != NULL)) wr_kmap_tier_created(m, slot, hash);
     return slot;
 }
 
@@ -312,17 +323,16 @@ static void find_block_bytes(wr_kmap *m, const wr_batch *batch, const uint32_t *
     }
 }
 
-wr_status wr_kmap_find(wr_kmap *m, const wr_batch *batch, const uint32_t *key_cols, const uint64_t *hash, bool create, uint32_t *slots,
-                       uint8_t *created, wr_err *err) {
-    (void)err;
+void wr_kmap_mem_find_batch(wr_kmap *m, const wr_batch *batch, const uint32_t *key_cols, const uint64_t *hash, bool create, uint32_t *slots,
+                            uint8_t *created) {
     uint32_t n = wr_batch_live(batch);
     if (m->shape == SHAPE_GLOBAL) {
         bool fresh = n && create && m->null_slot == WR_SLOT_NONE;
         if (fresh) create_null(m, 0);
         for (uint32_t i = 0; i < n; i++) slots[i] = m->null_slot;
         if (created && n) memset(created, 0, n), created[0] = fresh;
-        tell(m);
-        return WR_OK;
+        wr_kmap_tell(m);
+        return;
     }
     const wr_vec *vec = &batch->cols[key_cols ? key_cols[0] : 0];
     block         b;
@@ -337,83 +347,119 @@ wr_status wr_kmap_find(wr_kmap *m, const wr_batch *batch, const uint32_t *key_co
         default: find_block_bytes(m, batch, key_cols, &b, create, slots + done, made); break;
         }
     }
-    if (create) tell(m);
+    if (create) wr_kmap_tell(m);
+}
+
+wr_status wr_kmap_find(wr_kmap *m, const wr_batch *batch, const uint32_t *key_cols, const uint64_t *hash, bool create, uint32_t *slots,
+                       uint8_t *created, wr_err *err) {
+    if (WR_UNLIKELY(m->watched)) return wr_kmap_tier_find_batch(m, batch, key_cols, hash, create, slots, created, err);
+    wr_kmap_mem_find_batch(m, batch, key_cols, hash, create, slots, created);
     return WR_OK;
 }
 
 /* ---- one key ---- */
 
-typedef struct one_key { /* the raw form of a key */
-    bool        null;
-    uint64_t    fixed;
-    const char *ptr;
-    uint32_t    len;
-} one_key;
-
-static uint32_t find_raw(wr_kmap *m, uint64_t hash, const one_key *k, bool create, bool *created) {
-    uint32_t slot;
-    if (k->null) slot = m->null_slot;
-    else if (m->shape == SHAPE_FIXED) slot = find_fixed(m, hash, k->fixed);
-    else slot = find_bytes(m, hash, k->ptr, k->len);
-    bool fresh = slot == WR_SLOT_NONE && create;
+uint32_t wr_kmap_mem_find(const wr_kmap *m, uint64_t hash, const one_key *k) {
+    if (k->null) return m->null_slot;
+    return m->shape == SHAPE_FIXED ? find_fixed(m, hash, k->fixed) : find_bytes(m, hash, k->ptr, k->len);
+}
+uint32_t wr_kmap_mem_create(wr_kmap *m, uint64_t hash, const one_key *k) {
+    if (k->null) return create_null(m, hash);
+    return m->shape == SHAPE_FIXED ? create_fixed(m, hash, k->fixed) : create_bytes(m, hash, k->ptr, k->len);
+}
+static wr_status find_raw(wr_kmap *m, uint64_t hash, const one_key *k, bool create, uint32_t *out, bool *created, wr_err *err) {
+    if (WR_UNLIKELY(m->watched)) return wr_kmap_tier_find(m, hash, k, create, out, created, err);
+    *out = wr_kmap_mem_find(m, hash, k);
+    bool fresh = *out == WR_SLOT_NONE && create;
     if (fresh) {
-        slot = k->null ? create_null(m, hash) : m->shape == SHAPE_FIXED ? create_fixed(m, hash, k->fixed) : create_bytes(m, hash, k->ptr, k->len);
-        tell(m);
+        *out = wr_kmap_mem_create(m, hash, k);
+        wr_kmap_tell(m);
     }
     if (created) *created = fresh;
-    return slot;
-}
-
-WR_INLINE one_key raw_of_slot(const wr_kmap *m, uint32_t slot) {
-    const char *r = record(m, slot);
-    if (slot == m->null_slot) return (one_key){.null = true};
-    if (m->shape == SHAPE_FIXED) return (one_key){.fixed = ((const fixed_rec *)r)->key};
-    return (one_key){.ptr = bytes_of((const bytes_rec *)r), .len = ((const bytes_rec *)r)->len};
+    return WR_OK;
 }
 
 wr_status wr_kmap_find_like(wr_kmap *m, const wr_kmap *from, uint32_t slot, bool create, uint32_t *out, bool *created, wr_err *err) {
     wr_dassert(m->shape == from->shape && m->storage == from->storage);
-    (void)err;
     one_key k = raw_of_slot(from, slot);
-    *out = find_raw(m, wr_kmap_hash(from, slot), &k, create, created);
-    return WR_OK;
+    return find_raw(m, wr_kmap_hash(from, slot), &k, create, out, created, err);
 }
 
 wr_status wr_kmap_find_one(wr_kmap *m, wr_str key, uint64_t hash, bool create, uint32_t *out, bool *created, wr_err *err) {
-    (void)err;
-    one_key k = {.ptr = key.ptr, .len = (uint32_t)key.len};
-    if (m->shape == SHAPE_GLOBAL) k.null = true, hash = 0;
-    if (m->shape != SHAPE_FIXED && m->shape != SHAPE_STRING) {
-        *out = find_raw(m, hash, &k, create, created);
-        return WR_OK;
-    }
-    wr_mem *mem = wr_mem_new(256);
-    wr_vec  vec;
-    wr_vec_init(&vec, m->types[0], 1, true, mem);
-    bool ok = wr_rowcodec_get(codec_of(m), key, &vec, 0, mem);
+    one_key k;
     *out = WR_SLOT_NONE;
     if (created) *created = false;
-    if (ok) {
-        k.null = wr_vec_is_null(&vec, 0);
-        if (!k.null && m->shape == SHAPE_FIXED) k.fixed = raw_at(m->storage, vec.data, 0);
-        if (!k.null && m->shape == SHAPE_STRING) k.ptr = wr_sview_ptr(vec.data), k.len = ((wr_sview *)vec.data)->len;
-        *out = find_raw(m, hash, &k, create, created);
+    if (!wr_kmap_key_parse(m, key, &k)) return WR_OK;
+    return find_raw(m, m->shape == SHAPE_GLOBAL ? 0 : hash, &k, create, out, created, err);
+}
+
+/* ---- encoded keys: what the row codec makes of them, without a batch for the common shapes ---- */
+
+void wr_kmap_key_put(const wr_kmap *m, const one_key *k, wr_sbuf *out) {
+    if (m->shape == SHAPE_GLOBAL) return;
+    if (m->shape == SHAPE_BYTES) {
+        wr_sbuf_add(out, k->ptr, k->len);
+        return;
     }
-    wr_mem_unref(mem);
-    return WR_OK;
+    char     room[16] = {k->null}; /* the null bits, then the value */
+    uint32_t len = k->len;
+    size_t   size = m->shape == SHAPE_FIXED ? wr_storage_size(m->storage) : 0;
+    if (m->shape == SHAPE_STRING && !k->null) memcpy(room + 1, &len, size = 4);
+    if (m->shape == SHAPE_FIXED && !k->null) {
+        uint64_t one;
+        raw_put(m->storage, &one, 0, k->fixed);
+        memcpy(room + 1, &one, size);
+    }
+    wr_sbuf_add(out, room, 1 + size);
+    if (m->shape == SHAPE_STRING && !k->null) wr_sbuf_add(out, k->ptr, k->len);
+}
+
+bool wr_kmap_key_parse(const wr_kmap *m, wr_str encoded, one_key *k) {
+    *k = (one_key){.ptr = encoded.ptr, .len = (uint32_t)encoded.len};
+    if (m->shape == SHAPE_GLOBAL) k->null = true;
+    if (m->shape == SHAPE_GLOBAL || m->shape == SHAPE_BYTES) return true;
+    if (!encoded.len || (uint8_t)encoded.ptr[0] > 1) return false;
+    k->null = encoded.ptr[0];
+    if (m->shape == SHAPE_FIXED) {
+        uint64_t one = 0;
+        size_t   size = wr_storage_size(m->storage);
+        if (encoded.len != 1 + size) return false;
+        memcpy(&one, encoded.ptr + 1, size);
+        if (!k->null) k->fixed = raw_at(m->storage, &one, 0);
+        return true;
+    }
+    if (k->null) return encoded.len == 1;
+    if (encoded.len < 5) return false;
+    memcpy(&k->len, encoded.ptr + 1, 4);
+    k->ptr = encoded.ptr + 5;
+    return k->len == encoded.len - 5;
+}
+
+void wr_kmap_row_key_put(wr_kmap *m, const wr_batch *batch, const uint32_t *key_cols, uint32_t row, wr_sbuf *out) {
+    if (m->shape == SHAPE_GLOBAL) return;
+    if (m->shape == SHAPE_BYTES) {
+        wr_rowcodec_put(codec_of(m), batch, key_cols, row, out);
+        return;
+    }
+    const wr_vec *vec = &batch->cols[key_cols ? key_cols[0] : 0];
+    one_key       k = {.null = wr_vec_is_null(vec, row)};
+    if (!k.null && m->shape == SHAPE_FIXED) k.fixed = raw_at(m->storage, vec->data, row);
+    if (!k.null && m->shape == SHAPE_STRING) k.ptr = wr_sview_ptr((const wr_sview *)vec->data + row), k.len = ((const wr_sview *)vec->data)[row].len;
+    wr_kmap_key_put(m, &k, out);
 }
 
 void *wr_kmap_value(wr_kmap *m, uint32_t slot) {
-    wr_dassert(slot < m->n_slots && is_live(m, slot));
+    wr_dassert(slot < m->n_slots && is_live(m, slot) && wr_kmap_is_warm(m, slot));
+    if (WR_UNLIKELY(m->tier != NULL)) m->tier->marks[slot >> 6].dirty |= UINT64_C(1) << (slot & 63);
     return record(m, slot) + m->value_at;
 }
 const void *wr_kmap_peek(const wr_kmap *m, uint32_t slot) {
-    wr_dassert(slot < m->n_slots && is_live(m, slot));
+    wr_dassert(slot < m->n_slots && is_live(m, slot) && wr_kmap_is_warm(m, slot));
     return record(m, slot) + m->value_at;
 }
+bool wr_kmap_is_warm(const wr_kmap *m, uint32_t slot) { return !m->tier || !(m->tier->marks[slot >> 6].cold >> (slot & 63) & 1); }
 wr_status wr_kmap_warm(wr_kmap *m, uint32_t slot, wr_err *err) {
-    (void)m, (void)slot, (void)err;
-    return WR_OK;
+    return WR_LIKELY(wr_kmap_is_warm(m, slot)) ? WR_OK : wr_kmap_warm_all(m, &slot, 1, err);
 }
 void wr_kmap_values(const wr_kmap *m, const uint32_t *slots, uint32_t n, void **values) {
     for (uint32_t i = 0; i < n; i++) values[i] = slots[i] == WR_SLOT_NONE ? NULL : record(m, slots[i]) + m->value_at;
@@ -442,13 +488,8 @@ wr_str wr_kmap_key(const wr_kmap *map, uint32_t slot) {
     if (m->shape == SHAPE_GLOBAL) return (wr_str){"", 0};
     one_key k = raw_of_slot(m, slot);
     if (m->shape == SHAPE_BYTES) return (wr_str){k.ptr, k.len};
-    wr_batch *one = wr_batch_new(1, 512);
-    wr_vec_init(&one->cols[0], m->types[0], 1, true, one->mem);
-    one->n_rows = 1;
-    wr_kmap_key_get(m, slot, &one->cols[0], 0, one->mem);
     wr_sbuf_clear(&m->scratch);
-    wr_rowcodec_put(codec_of(m), one, NULL, 0, &m->scratch);
-    wr_batch_unref(one);
+    wr_kmap_key_put(m, &k, &m->scratch);
     return wr_sbuf_str(&m->scratch);
 }
 
@@ -464,10 +505,8 @@ static void index_remove(wr_kmap *m, uint64_t hash, uint32_t slot) {
     m->index[at] = 0;
 }
 
-void wr_kmap_remove(wr_kmap *m, uint32_t slot) {
-    wr_dassert(slot < m->n_slots && is_live(m, slot));
+void wr_kmap_mem_release(wr_kmap *m, uint32_t slot) {
     char *r = record(m, slot);
-    if (m->opts.value_free) m->opts.value_free(m->opts.self, r + m->value_at);
     if (slot == m->null_slot) {
         m->null_slot = WR_SLOT_NONE;
     } else {
@@ -475,7 +514,7 @@ void wr_kmap_remove(wr_kmap *m, uint32_t slot) {
         if (m->value_at == sizeof(bytes_rec) && ((bytes_rec *)r)->len > INLINE) {
             m->bytes -= ((bytes_rec *)r)->len + MALLOC_EXTRA;
             wr_free(((bytes_rec *)r)->ptr);
-            tell(m);
+            wr_kmap_tell(m);
         }
     }
     ((fixed_rec *)r)->hash = m->free_head;
@@ -484,7 +523,44 @@ void wr_kmap_remove(wr_kmap *m, uint32_t slot) {
     m->count--;
 }
 
-uint64_t wr_kmap_count(const wr_kmap *m) { return m->count; }
+void wr_kmap_remove(wr_kmap *m, uint32_t slot) {
+    wr_dassert(slot < m->n_slots && is_live(m, slot));
+    if (WR_UNLIKELY(m->tier != NULL)) wr_kmap_tier_removed(m, slot);
+    if (m->opts.value_free) m->opts.value_free(m->opts.self, record(m, slot) + m->value_at);
+    wr_kmap_mem_release(m, slot);
+}
+
+/* Moves the live records to the front of a slab and an index made for them. */
+void wr_kmap_mem_compact(wr_kmap *m) {
+    wr_kmap    old = *m;
+    kmap_tier *t = m->tier;
+    kmap_marks *marks = t ? t->marks : NULL;
+    m->chunks = NULL, m->index = NULL, m->live = NULL;
+    m->n_chunks = m->first_cap = m->cap = m->count = m->n_slots = m->live_words = 0;
+    m->free_head = m->null_slot = m->sweep_at = WR_SLOT_NONE;
+    m->opts.expected = old.count + old.count / 8;
+    m->bytes -= (int64_t)old.cap * 8 + (int64_t)old.live_words * 8 + (int64_t)(old.n_chunks == 1 ? old.first_cap : old.n_chunks * CHUNK) * m->stride +
+                (int64_t)(old.n_chunks > 1 ? old.n_chunks - 1 : 0) * (int64_t)sizeof *m->chunks;
+    if (t) {
+        m->bytes -= (int64_t)t->n_words * (int64_t)sizeof *t->marks;
+        t->marks = NULL, t->n_words = t->hand = 0;
+    }
+    for (uint32_t s = wr_kmap_next(&old, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(&old, s)) {
+        m->tier = NULL; /* nothing is created */
+        uint32_t to = slot_new(m, ((fixed_rec *)record(&old, s))->hash);
+        m->tier = t;
+        memcpy(record(m, to), record(&old, s), m->stride);
+        if (t) wr_kmap_tier_moved(m, marks, s, to);
+        if (s == old.null_slot) m->null_slot = to;
+        else index_put(m, ((fixed_rec *)record(m, to))->hash, to);
+    }
+    m->opts.expected = old.opts.expected;
+    for (uint32_t c = 0; c < old.n_chunks; c++) wr_free(old.chunks[c]);
+    wr_free(old.chunks), wr_free(old.index), wr_free(old.live), wr_free(marks);
+    wr_kmap_tell(m);
+}
+
+uint64_t wr_kmap_count(const wr_kmap *m) { return m->count + (m->tier && m->opts.spill == WR_SPILL_ENTRY ? m->tier->n_away : 0); }
 
 uint32_t wr_kmap_next(const wr_kmap *m, uint32_t slot) {
     uint32_t next = slot == WR_SLOT_NONE ? 0 : slot + 1, words = (m->n_slots + 63) / 64;
@@ -497,8 +573,8 @@ uint32_t wr_kmap_next(const wr_kmap *m, uint32_t slot) {
 }
 
 wr_status wr_kmap_scan(wr_kmap *m, wr_kmap_cursor *cursor, uint32_t *slots, uint32_t max, uint32_t *n, wr_err *err) {
-    (void)err;
     *n = 0;
+    if (WR_UNLIKELY(m->tier != NULL)) return wr_kmap_tier_scan(m, cursor, slots, max, n, err);
     while (*n < max && !cursor->done) { /* cursor->slot: where to go on */
         uint32_t slot = wr_kmap_next(m, cursor->slot - 1); /* 0 - 1 is WR_SLOT_NONE */
         cursor->done = slot == WR_SLOT_NONE;
@@ -508,16 +584,10 @@ wr_status wr_kmap_scan(wr_kmap *m, wr_kmap_cursor *cursor, uint32_t *slots, uint
     }
     return WR_OK;
 }
-void wr_kmap_scan_end(wr_kmap *m, wr_kmap_cursor *cursor) {
-    (void)m;
-    wr_sbuf_free(&cursor->key);
-    wr_arr_free(&cursor->loaded);
-    *cursor = (wr_kmap_cursor){0};
-}
 
 wr_status wr_kmap_sweep(wr_kmap *m, uint32_t n, uint64_t *removed, wr_err *err) {
-    (void)err;
     *removed = 0;
+    if (WR_UNLIKELY(m->tier != NULL)) return wr_kmap_tier_sweep(m, n, removed, err);
     for (uint32_t i = 0; i < n; i++) {
         m->sweep_at = wr_kmap_next(m, m->sweep_at);
         if (m->sweep_at == WR_SLOT_NONE) break;
@@ -528,20 +598,10 @@ wr_status wr_kmap_sweep(wr_kmap *m, uint32_t n, uint64_t *removed, wr_err *err) 
     return WR_OK;
 }
 
-void      wr_kmap_limit(wr_kmap *m, int64_t bytes) { m->limit = bytes; }
-wr_status wr_kmap_shrink(wr_kmap *m, int64_t bytes, wr_err *err) {
-    (void)m, (void)bytes, (void)err;
-    return WR_OK;
-}
-void wr_kmap_tier_usage_get(const wr_kmap *m, wr_kmap_tier_usage *out) {
-    (void)m;
-    *out = (wr_kmap_tier_usage){0};
-}
-
 int64_t wr_kmap_bytes(const wr_kmap *m) { return m->bytes + m->charged; }
 void    wr_kmap_charge(wr_kmap *m, int64_t bytes) {
     m->charged += bytes;
-    tell(m);
+    wr_kmap_tell(m);
 }
 
 double wr_kmap_entry_bytes(uint32_t value_bytes, double key_bytes) {
@@ -554,24 +614,28 @@ double wr_kmap_entry_bytes(uint32_t value_bytes, double key_bytes) {
 
 /* ---- checkpoint image ---- */
 
-wr_status wr_kmap_save(wr_kmap *m, wr_sbuf *out, wr_err *err) {
-    (void)err;
+void wr_kmap_value_put(const wr_kmap *m, const void *value, wr_sbuf *out) {
+    if (m->opts.value_save) m->opts.value_save(m->opts.self, value, out);
+    else wr_sbuf_add(out, value, m->opts.value_bytes);
+}
+void wr_kmap_save_head(const wr_kmap *m, uint32_t version, wr_sbuf *out) {
     wr_put_bytes(out, m->opts.name, strlen(m->opts.name));
-    wr_put_u32(out, VERSION);
+    wr_put_u32(out, version);
     wr_put_u32(out, m->opts.n_key_types);
+}
+
+wr_status wr_kmap_save(wr_kmap *m, wr_sbuf *out, wr_err *err) {
+    if (m->opts.tier && wr_kmap_tier_wants_save(m)) return wr_kmap_tier_save(m, out, err);
+    if (m->opts.tier) m->cut_epoch = wr_tier_epoch(m->opts.tier);
+    wr_kmap_save_head(m, KMAP_INLINE, out);
     wr_put_u32(out, m->count);
     for (uint32_t s = wr_kmap_next(m, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(m, s)) {
         wr_str key = wr_kmap_key(m, s);
         wr_put_u64(out, wr_kmap_hash(m, s));
         wr_put_bytes(out, key.ptr, key.len);
-        const void *value = record(m, s) + m->value_at;
-        if (!m->opts.value_save) {
-            wr_put_bytes(out, value, m->opts.value_bytes);
-            continue;
-        }
         size_t at = out->len;
         wr_put_u32(out, 0);
-        m->opts.value_save(m->opts.self, value, out);
+        wr_kmap_value_put(m, record(m, s) + m->value_at, out);
         wr_sbuf len = {0};
         wr_put_u32(&len, (uint32_t)(out->len - at - 4));
         memcpy(out->at + at, len.at, 4);
@@ -580,7 +644,7 @@ wr_status wr_kmap_save(wr_kmap *m, wr_sbuf *out, wr_err *err) {
     return WR_OK;
 }
 
-static bool load_value(wr_kmap *m, void *value, wr_str bytes) {
+bool wr_kmap_value_read(wr_kmap *m, void *value, wr_str bytes) {
     if (!m->opts.value_load) {
         if (bytes.len != m->opts.value_bytes) return false;
         if (bytes.len) memcpy(value, bytes.ptr, bytes.len);
@@ -590,27 +654,30 @@ static bool load_value(wr_kmap *m, void *value, wr_str bytes) {
     return m->opts.value_load(m->opts.self, value, &in) && !in.bad;
 }
 
-wr_status wr_kmap_load(wr_kmap *m, wr_reader *in, uint32_t n_groups, uint32_t from, uint32_t to, wr_err *err) {
-    wr_str   name = wr_get_bytes(in);
-    uint32_t version = wr_get_u32(in), n_types = wr_get_u32(in), n = wr_get_u32(in);
-    if (in->bad || !wr_str_eq(name, wr_str_of(m->opts.name)) || version != VERSION || n_types != m->opts.n_key_types)
-        return wr_fail(err, WR_CORRUPT, "WR400", "state '%s' does not match its image ('%.*s', version %u, %u key columns)", m->opts.name,
-                       in->bad ? 0 : (int)WR_MIN(name.len, (size_t)64), in->bad ? "" : name.ptr, version, n_types);
-    for (uint32_t i = 0; i < n; i++) {
+static wr_status load_inline(wr_kmap *m, wr_reader *in, uint32_t n_groups, uint32_t from, uint32_t to, wr_err *err) {
+    for (uint32_t n = wr_get_u32(in); n && !in->bad; n--) {
         uint64_t hash = wr_get_u64(in);
         wr_str   key = wr_get_bytes(in), value = wr_get_bytes(in);
         if (in->bad) break;
-        uint32_t group = wr_key_group(hash, n_groups);
+        uint32_t group = wr_key_group(hash, n_groups), slot;
         if (group < from || group >= to) continue;
-        bool     created = false;
-        uint32_t slot;
+        bool created = false;
         WR_TRY(wr_kmap_find_one(m, key, hash, true, &slot, &created, err));
-        if (!created || !load_value(m, wr_kmap_value(m, slot), value)) {
-            in->bad = true;
-            break;
-        }
+        in->bad = !created || !wr_kmap_value_read(m, wr_kmap_value(m, slot), value);
+        if (!in->bad && m->opts.value_new) m->opts.value_new(m->opts.self, slot, wr_kmap_value(m, slot));
     }
-    tell(m);
+    wr_kmap_tell(m);
     if (in->bad) return wr_fail(err, WR_CORRUPT, "WR400", "the image of state '%s' is damaged", m->opts.name);
     return WR_OK;
+}
+
+wr_status wr_kmap_load(wr_kmap *m, wr_reader *in, uint32_t n_groups, uint32_t from, uint32_t to, wr_err *err) {
+    wr_str   name = wr_get_bytes(in);
+    uint32_t version = wr_get_u32(in), n_types = wr_get_u32(in);
+    if (in->bad || !wr_str_eq(name, wr_str_of(m->opts.name)) || (version != KMAP_INLINE && version != KMAP_MARKER) || n_types != m->opts.n_key_types)
+        return wr_fail(err, WR_CORRUPT, "WR400", "state '%s' does not match its image ('%.*s', version %u, %u key columns)", m->opts.name,
+                       in->bad ? 0 : (int)WR_MIN(name.len, (size_t)64), in->bad ? "" : name.ptr, version, n_types);
+    m->opts.n_groups = n_groups;
+    if (!m->tier) m->opts.group_from = from, m->opts.group_to = to;
+    return version == KMAP_MARKER ? wr_kmap_tier_load(m, in, from, to, err) : load_inline(m, in, n_groups, from, to, err);
 }

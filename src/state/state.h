@@ -8,7 +8,8 @@
  * Memory     all bytes (entries, slab, key bytes, what operators report by wr_kmap_charge) are charged to the account.
  * Tier       with opts.tier, a map may be *attached*: changed entries are marked, a save stages only those (state/tier.h), and what is cold may be
  *            evicted: whole entries (WR_SPILL_ENTRY: nobody may hold a slot from one call of the operator to the next), or only the values behind a
- *            slot that stays (WR_SPILL_VALUE: timers and lists may hold slots; wr_kmap_warm before the value is used). Evictions happen only
+ *            slot that stays (WR_SPILL_VALUE: timers and lists may hold slots; wr_kmap_warm before the value is used; the fixed part stays as value_free left it and
+ *            value_load fills it again). Evictions happen only
  *            at the start of a find with create and in wr_kmap_shrink, never between a find and the use of its slots.
  * Thread     owned by one worker.                                                                                          */
 #pragma once
@@ -58,6 +59,10 @@ wr_status wr_kmap_find_one(wr_kmap *map, wr_str key, uint64_t hash, bool create,
 void    *wr_kmap_value(wr_kmap *map, uint32_t slot);                   /* to be changed: marks it so; must be warm */
 const void *wr_kmap_peek(const wr_kmap *map, uint32_t slot);           /* only read; must be warm */
 wr_status wr_kmap_warm(wr_kmap *map, uint32_t slot, wr_err *err);      /* WR_SPILL_VALUE: brings the value of a kept slot back; cheap when it is there */
+wr_status wr_kmap_warm_all(wr_kmap *map, const uint32_t *slots, uint32_t n, wr_err *err); /* in one read; slots may repeat */
+bool     wr_kmap_is_warm(const wr_kmap *map, uint32_t slot);
+/* Between uses of slots, where no find with create comes for long: what is over the limit leaves now. */
+wr_status wr_kmap_relax(wr_kmap *map, wr_err *err);
 uint64_t wr_kmap_hash(const wr_kmap *map, uint32_t slot);
 wr_str   wr_kmap_key(const wr_kmap *map, uint32_t slot);               /* encoded; valid until the next create */
 /* Decodes the key columns of a slot into row `row` of dst[0..n_key_types-1]. */
@@ -66,8 +71,9 @@ void     wr_kmap_remove(wr_kmap *map, uint32_t slot);                  /* frees 
 uint64_t wr_kmap_count(const wr_kmap *map);                            /* all entries, in memory and in the tier */
 uint32_t wr_kmap_next(const wr_kmap *map, uint32_t slot);              /* live slots in memory, in slot order; start with WR_SLOT_NONE, ends with it */
 /* Every entry once, those in memory first, then those in the tier a piece at a time: up to max slots, warm until the next call on this cursor or a
- * find with create. *n = 0: the end. Entries may be removed as they come; entries created meanwhile may or may not come. Zero a cursor to start. */
-typedef struct wr_kmap_cursor { uint32_t slot; bool in_tier, done; wr_sbuf key; WR_ARR(uint32_t) loaded; } wr_kmap_cursor;
+ * find with create. *n = 0: the end. Entries may be removed as they come; entries created meanwhile may or may not come, nor those that a find of
+ * this map brings back. Zero a cursor to start; while it is open nothing is evicted but what it brought. */
+typedef struct wr_kmap_cursor { uint32_t slot; bool open, in_tier, done; wr_sbuf key; WR_ARR(uint32_t) loaded; } wr_kmap_cursor;
 wr_status wr_kmap_scan(wr_kmap *map, wr_kmap_cursor *cursor, uint32_t *slots, uint32_t max, uint32_t *n, wr_err *err);
 void     wr_kmap_scan_end(wr_kmap *map, wr_kmap_cursor *cursor);      /* frees it; also before its end */
 /* Looks at the next n entries, in memory and in the tier, round and round, and removes those that value_expired() says are; *removed counts. */
@@ -80,7 +86,9 @@ typedef struct wr_kmap_tier_usage { uint64_t entries, loads, evictions; } wr_kma
 void     wr_kmap_tier_usage_get(const wr_kmap *map, wr_kmap_tier_usage *out);
 int64_t  wr_kmap_bytes(const wr_kmap *map);                            /* own bytes + charged */
 void     wr_kmap_charge(wr_kmap *map, int64_t bytes);                  /* memory that values own outside the slab */
-void     wr_kmap_clear(wr_kmap *map);
+void     wr_kmap_clear(wr_kmap *map);                                  /* also what the tier has of it; wr_kmap_free leaves that */
+/* Writes what waits for the tier; false: an image is being made (or it failed: wr_tier_error), try later. For maps that are cleared and about to be freed. */
+bool     wr_kmap_settle(wr_kmap *map);
 /* Bytes that one entry costs on average with hash slack, for a key of key_bytes encoded: the bill uses the same arithmetic. */
 double   wr_kmap_entry_bytes(uint32_t value_bytes, double key_bytes);
 /* Checkpoint image: name, version, then entries (hash, key, value) of a map that is not attached; of an attached one the table, its groups and the
