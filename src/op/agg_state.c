@@ -17,17 +17,17 @@ static void merge_sumf(wr_acc_sumf *into, const wr_acc_sumf *from) { /* sums are
     into->n += from->n;
     into->nan += from->nan, into->pinf += from->pinf, into->ninf += from->ninf;
 }
-static void merge_cell8(wr_aggs *a, const wr_agg_slot *s, wr_acc_cell8 *into, const wr_acc_cell8 *from) {
+static void merge_cell8(const wr_agg_slot *s, wr_acc_cell8 *into, const wr_acc_cell8 *from) {
     if (!from->has) return;
-    if (s->class != WR_CELL_INT) {
-        (void)wr_acc_one(a, s, into, (wr_cell){{from->v, 0}}, false, 1, 0, NULL);
-        return;
-    }
-    int64_t x = (int64_t)into->v, y = (int64_t)from->v;
-    if (!into->has || (s->least ? y < x : y > x)) into->v = from->v, into->has = 1;
+    int order = into->has ? wr_cell_compare(s->class, (wr_cell){{from->v, 0}}, (wr_cell){{into->v, 0}}) : 0;
+    if (!into->has || (s->least ? order < 0 : order > 0)) *into = *from;
 }
 static void merge_var(wr_acc_var *into, const wr_acc_var *from) { /* Chan et al. */
     if (!from->n) return;
+    if (!into->n) {
+        *into = *from;
+        return;
+    }
     double n = (double)(into->n + from->n), d = from->mean - into->mean;
     into->m2 += from->m2 + d * d * (double)into->n * (double)from->n / n;
     into->mean += d * (double)from->n / n;
@@ -105,7 +105,7 @@ static void merge_slot(wr_aggs *a, const wr_agg_slot *s, void *into, const void 
         break;
     }
     case WR_FORM_SUMF: merge_sumf(x, y); break;
-    case WR_FORM_CELL8: merge_cell8(a, s, x, y); break;
+    case WR_FORM_CELL8: merge_cell8(s, x, y); break;
     case WR_FORM_CELL:
         if (((const wr_acc_cell *)y)->n) (void)wr_acc_one(a, s, x, ((const wr_acc_cell *)y)->v, ((const wr_acc_cell *)y)->pad, 1, ((const wr_acc_cell *)y)->seq, NULL);
         break;
@@ -164,6 +164,10 @@ void wr_aggs_merge_all(wr_aggs *a, void *const *into, void *const *from, uint32_
             MERGE_EACH(wr_acc_sum64, x->sum += sign > 0 ? y->sum : -y->sum, x->n += sign * y->n)
         } else if (!s->distinct && s->form == WR_FORM_SUM128) {
             MERGE_EACH(wr_acc_sum128, x->sum += sign > 0 ? y->sum : -y->sum, x->n += sign * y->n)
+        } else if (!s->distinct && s->form == WR_FORM_SUMF) {
+            MERGE_EACH(wr_acc_sumf, merge_sumf(x, y))
+        } else if (!s->distinct && s->form == WR_FORM_CELL8) {
+            MERGE_EACH(wr_acc_cell8, merge_cell8(s, x, y))
         } else if (sign > 0) {
             for (uint32_t k = 0; k < n; k++) merge_slot(a, s, into[k], from[k]);
         } else {

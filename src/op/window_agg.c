@@ -25,6 +25,8 @@ static void run_value_free(void *self, void *value) { wr_aggs_drop(((wr_window_a
 static void value_save(void *self, const void *value, wr_sbuf *out) { wr_aggs_save(((wr_window_agg *)self)->aggs, value, out); }
 static bool value_load(void *self, void *value, wr_reader *in) { return wr_aggs_load(((wr_window_agg *)self)->aggs, value, in); }
 
+/* Of panes and of the running window. */
+static uint32_t value_bytes(const wr_window_agg *a) { return a->two_stacks ? 2 * a->aggs->bytes + (uint32_t)sizeof(wr_pane_link) : a->aggs->bytes; }
 static wr_kmap *map_new(wr_window_agg *a, const char *name, uint32_t value_bytes, uint32_t expected, void (*drop)(void *, void *)) {
     return wr_kmap_new(&(wr_kmap_opts){.name = name, .expected = expected, .key_types = a->key_types, .n_key_types = a->opts.n_keys, .value_bytes = value_bytes,
                                        .acct = a->op.ctx->acct, .codec = a->codec, .self = a, .value_free = a->aggs->has_heap ? drop : NULL,
@@ -59,9 +61,7 @@ wr_pane *wr_window_pane_get(wr_window_agg *a, int64_t start, int64_t end, int64_
     wr_pane *p = wr_calloc(1, sizeof *p);
     wr_account_add(a->op.ctx->acct, (int64_t)sizeof *p);
     *p = (wr_pane){.start = start, .end = end, .from_end = from_end};
-    uint32_t bytes = a->aggs->bytes;
-    if (a->two_stacks && !late) bytes = 2 * bytes + (uint32_t)sizeof(wr_pane_link);
-    p->map = map_new(a, "pane", bytes, late ? 0 : expected_keys(a, lo), late ? run_value_free : pane_value_free);
+    p->map = map_new(a, "pane", late ? a->aggs->bytes : value_bytes(a), late ? 0 : expected_keys(a, lo), late ? run_value_free : pane_value_free);
     if (late) {
         wr_arr_push(&a->late, p);
         memmove(a->late.at + lo + 1, a->late.at + lo, (n - lo) * sizeof(wr_pane *));
@@ -250,8 +250,6 @@ static void window_agg_usage(const wr_op *op, wr_op_usage *out) {
         out->oldest_us = WR_MIN(out->oldest_us, p->start);
     }
     if (a->run) out->state_bytes += wr_kmap_bytes(a->run), out->keys += wr_kmap_count(a->run);
-    if (a->back) out->state_bytes += wr_kmap_bytes(a->back);
-    if (a->front) out->state_bytes += wr_kmap_bytes(a->front);
     out->state_bytes += a->parts_bytes;
     if (a->run_base != WR_TIME_MIN) out->oldest_us = WR_MIN(out->oldest_us, a->run_base);
     if (a->win.tz && out->oldest_us != WR_TIME_MAX) out->oldest_us = wr_tz_to_utc(a->win.tz, out->oldest_us);
@@ -268,8 +266,6 @@ static void window_agg_close(wr_op *op) {
     wr_arr_free(&a->late);
     wr_window_run_clear(a);
     wr_kmap_free(a->run);
-    wr_kmap_free(a->back);
-    wr_kmap_free(a->front);
     wr_aggs_free(a->aggs);
     wr_arena_free(a->arena);
     wr_free(a);
@@ -312,9 +308,6 @@ wr_op *wr_window_agg_new(const wr_window_agg_opts *opts, const wr_schema *input,
     a->key_types = wr_op_key_types(a->arena, input, opts->keys, opts->n_keys);
     a->codec = wr_rowcodec_new(a->arena, a->key_types, opts->n_keys);
     a->run_base = a->fired_end = a->wm_us = WR_TIME_MIN;
-    if (!a->direct) a->run = map_new(a, "pane", a->aggs->bytes, 0, run_value_free);
-    if (a->two_stacks) a->back = map_new(a, "pane", a->aggs->bytes, 0, run_value_free);
-    if (a->two_stacks) a->front = wr_kmap_new(&(wr_kmap_opts){.name = "front", .key_types = a->key_types, .n_key_types = opts->n_keys,
-                                                              .value_bytes = sizeof(wr_pane_link), .acct = ctx->acct, .codec = a->codec});
+    if (!a->direct) a->run = map_new(a, "pane", value_bytes(a), 0, a->two_stacks ? pane_value_free : run_value_free);
     return &a->op;
 }

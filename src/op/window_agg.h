@@ -8,11 +8,18 @@ typedef enum wr_pane_place { WR_PANE_FRESH, WR_PANE_BACK /* or in the running wi
 typedef struct wr_pane {
     int64_t       start, end;
     int64_t       from_end;  /* late pane: counts from the window with this end on; else WR_TIME_MIN */
-    wr_kmap      *map;       /* key -> block; with two stacks -> block, suffix block, link */
+    wr_kmap      *map;       /* key -> block; with two stacks -> block, suffix block (of run: the back stack), link */
     wr_pane_place place;
     uint32_t      mark, index;
 } wr_pane;
-typedef struct wr_pane_link { wr_pane *pane; uint32_t slot, pad; } wr_pane_link; /* the next pane that has the same key */
+typedef struct wr_pane_link { /* the next pane that has the same key; of run: the first one of the front */
+    wr_pane *pane;
+    uint32_t slot;
+    union {
+        uint32_t in_back; /* of run: 1 = the back stack holds something; else it is zeroed */
+        uint32_t in_run;  /* of a pane: 1 + the key's slot in run; 0 = look it up */
+    };
+} wr_pane_link;
 
 typedef struct wr_window_agg {
     wr_op              op;
@@ -30,8 +37,6 @@ typedef struct wr_window_agg {
     wr_pane           *last;        /* the pane of the row before */
     uint64_t           last_count;  /* keys of the pane that was freed last */
     wr_kmap           *run;         /* HOP, CUMULATE: the running window; its key set changes by wr_window_key_changed and wr_window_run_clear */
-    wr_kmap           *back;        /* two stacks: the back stack */
-    wr_kmap           *front;       /* two stacks: key -> wr_pane_link */
     int64_t            run_base;    /* CUMULATE: start of the running window, WR_TIME_MIN if empty */
     int64_t            fired_end;   /* of the last window that fired */
     int64_t            wm_us;

@@ -8,7 +8,7 @@
  * Thread     one worker; the batches that share a part may be anywhere.                                                         */
 #include "op/window_agg.h"
 
-enum { PART_ROWS_MIN = 64 /* below, a part costs more than it saves */, PARTS_BYTES_MAX = 8 << 20 };
+enum { PART_ROWS_MIN = 64 /* below, a part costs more than it saves */, PARTS_BYTES_MAX = 8 << 20, TILE = 128 };
 
 static void put_keys(const wr_kmap *map, const uint32_t *slots, uint32_t n, const wr_type *types, uint32_t n_keys, wr_batch *b) {
     for (uint32_t k = 0; k < n_keys; k++) wr_vec_init(&b->cols[k], types[k], n, types[k].nullable, b->mem);
@@ -28,7 +28,10 @@ static void put_results(wr_aggs *aggs, const wr_window_agg_opts *opts, void *con
     for (uint32_t i = 0; i < opts->n_aggs; i++) {
         wr_vec *col = &b->cols[opts->n_keys + i];
         wr_vec_init(col, opts->aggs[i].type, b->n_rows, false, b->mem);
-        wr_aggs_result(aggs, i, blocks, b->n_rows, col, 0, 1, b->mem);
+    }
+    for (uint32_t from = 0; from < b->n_rows; from += TILE) { /* the accumulators of a tile stay in the cache from column to column */
+        uint32_t n = WR_MIN(b->n_rows - from, (uint32_t)TILE);
+        for (uint32_t i = 0; i < opts->n_aggs; i++) wr_aggs_result(aggs, i, blocks + from, n, &b->cols[opts->n_keys + i], from, 1, b->mem);
     }
 }
 

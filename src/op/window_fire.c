@@ -2,11 +2,11 @@
  *
  * HOP                   run[key] = the merge of the panes of the window. A pane touches only its own keys, when it comes and when it leaves.
  * HOP by subtraction    a pane that leaves is subtracted; a key whose row count falls to 0 goes.
- * HOP by two stacks     (for what cannot be subtracted: MIN, MAX, floating sums) the back stack `back` merges panes as they come. When the oldest pane
- *                       must leave and the front is empty, all panes turn over, newest first: each (pane, key) gets the merge of itself
- *                       and all newer panes (suffix) and a link to the next pane with the key; front[key] points at the oldest. Leaving
- *                       is then following a link: run[key] becomes the merge of its next suffix and its back. Costs five merges per
- *                       (pane, key), whatever size / slide.
+ * HOP by two stacks     (for what cannot be subtracted: MIN, MAX, floating sums) a key of run has a second block, its back stack, which merges panes as
+ *                       they come. When the oldest pane must leave and the front is empty, all panes turn over, newest first: each (pane, key)
+ *                       gets the merge of itself and all newer panes (suffix) and a link to the next pane with the key; the link of run[key] is
+ *                       the head of that chain. Leaving is then following a link: run[key] becomes the merge of the next suffix and its back.
+ *                       Costs five merges or copies per (pane, key), whatever size / slide.
  * CUMULATE              run is the window since its base; panes are merged into it and freed.
  * Resuming              one window is emitted batch by batch; when the output is full the place (map, slot) is kept for the next call. */
 #include "op/window_agg.h"
@@ -25,17 +25,42 @@ static uint32_t next_slots(const wr_kmap *map, uint32_t *at, uint32_t *slots) {
 static wr_status merge_map(wr_window_agg *a, wr_kmap *into, wr_kmap *from, wr_err *err) {
     uint32_t at = WR_SLOT_NONE, n;
     while ((n = next_slots(from, &at, a->slots))) {
-        for (uint32_t i = 0; i < n; i++) {
-            bool fresh;
-            WR_TRY(wr_kmap_find_like(into, from, a->slots[i], true, &a->rows[i], &fresh, err));
-            if (fresh && into == a->run) wr_window_key_changed(a, a->rows[i]);
-        }
+        for (uint32_t i = 0; i < n; i++) WR_TRY(wr_kmap_find_like(into, from, a->slots[i], true, &a->rows[i], NULL, err));
         wr_kmap_values(into, a->rows, n, a->blocks);
         wr_kmap_values(from, a->slots, n, a->from_blocks);
         wr_aggs_merge_all(a->aggs, a->blocks, a->from_blocks, n, 1);
         if (at == WR_SLOT_NONE) break;
     }
     charge(a, into);
+    return WR_OK;
+}
+/* a->blocks of run become the back stacks of their keys. */
+static void to_backs(wr_window_agg *a, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        wr_pane_link_at(a, a->blocks[i])->in_back = 1;
+        a->blocks[i] = wr_pane_suffix_at(a, a->blocks[i]);
+    }
+}
+/* Into the running window; back: with two stacks, into the back stack as well; pane: `from` is that of a pane that comes into the window. */
+static wr_status merge_run(wr_window_agg *a, wr_kmap *from, bool back, bool pane, wr_err *err) {
+    uint32_t at = WR_SLOT_NONE, n;
+    while ((n = next_slots(from, &at, a->slots))) {
+        for (uint32_t i = 0; i < n; i++) {
+            bool fresh;
+            WR_TRY(wr_kmap_find_like(a->run, from, a->slots[i], true, &a->rows[i], &fresh, err));
+            if (fresh) wr_window_key_changed(a, a->rows[i]);
+        }
+        wr_kmap_values(a->run, a->rows, n, a->blocks);
+        wr_kmap_values(from, a->slots, n, a->from_blocks);
+        wr_aggs_merge_all(a->aggs, a->blocks, a->from_blocks, n, 1);
+        for (uint32_t i = 0; a->two_stacks && pane && i < n; i++) wr_pane_link_at(a, a->from_blocks[i])->in_run = a->rows[i] + 1;
+        if (a->two_stacks && back) {
+            to_backs(a, n);
+            wr_aggs_merge_all(a->aggs, a->blocks, a->from_blocks, n, 1);
+        }
+        if (at == WR_SLOT_NONE) break;
+    }
+    charge(a, a->run);
     return WR_OK;
 }
 static void leave_run(wr_window_agg *a, uint32_t slot) {
@@ -61,49 +86,74 @@ static wr_status subtract_pane(wr_window_agg *a, wr_pane *p, wr_err *err) {
     charge(a, a->run);
     return WR_OK;
 }
-/* Puts (p, s) at the head of its key's chain. */
-static wr_status chain(wr_window_agg *a, wr_pane *p, uint32_t s, wr_err *err) {
-    void *value = wr_kmap_value(p->map, s), *suffix = wr_pane_suffix_at(a, value);
-    bool     fresh;
-    uint32_t f;
-    WR_TRY(wr_kmap_find_like(a->front, p->map, s, true, &f, &fresh, err));
-    wr_pane_link *head = wr_kmap_value(a->front, f);
-    wr_aggs_copy(a->aggs, suffix, value);
-    if (!fresh) wr_aggs_merge(a->aggs, suffix, wr_pane_suffix_at(a, wr_kmap_value(head->pane->map, head->slot)));
-    *wr_pane_link_at(a, value) = fresh ? (wr_pane_link){0} : *head;
-    *head = (wr_pane_link){p, s, 0};
+static void drop_backs(wr_window_agg *a) {
+    for (uint32_t s = wr_kmap_next(a->run, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(a->run, s)) {
+        void *value = wr_kmap_value(a->run, s);
+        if (!wr_pane_link_at(a, value)->in_back) continue;
+        wr_aggs_drop(a->aggs, wr_pane_suffix_at(a, value));
+        wr_pane_link_at(a, value)->in_back = 0;
+    }
+    charge(a, a->run);
+}
+/* A key stays in its slot of run as long as a pane of the window has it. */
+static wr_status run_slot(wr_window_agg *a, const wr_pane *p, uint32_t slot, const wr_pane_link *link, uint32_t *out, wr_err *err) {
+    if (!link->in_run) return wr_kmap_find_like(a->run, p->map, slot, false, out, NULL, err);
+    *out = link->in_run - 1;
+    wr_dassert(wr_kmap_hash(a->run, *out) == wr_kmap_hash(p->map, slot));
+    return WR_OK;
+}
+/* A pane goes to the front. The back stacks, which are in the cache, hold the merge of the panes that went before. */
+static wr_status to_front(wr_window_agg *a, wr_pane *p, wr_err *err) {
+    uint32_t at = WR_SLOT_NONE, n;
+    while ((n = next_slots(p->map, &at, a->slots))) {
+        wr_kmap_values(p->map, a->slots, n, a->from_blocks);
+        for (uint32_t i = 0; i < n; i++) WR_TRY(run_slot(a, p, a->slots[i], wr_pane_link_at(a, a->from_blocks[i]), &a->rows[i], err));
+        wr_kmap_values(a->run, a->rows, n, a->blocks);
+        for (uint32_t i = 0; i < n; i++) {
+            wr_pane_link *head = wr_pane_link_at(a, a->blocks[i]), *link = wr_pane_link_at(a, a->from_blocks[i]);
+            link->pane = head->pane, link->slot = head->slot;
+            head->pane = p, head->slot = a->slots[i];
+        }
+        to_backs(a, n);
+        wr_aggs_merge_all(a->aggs, a->blocks, a->from_blocks, n, 1);
+        charge(a, a->run);
+        for (uint32_t i = 0; i < n; i++) wr_aggs_copy(a->aggs, wr_pane_suffix_at(a, a->from_blocks[i]), a->blocks[i]);
+        charge(a, p->map);
+        if (at == WR_SLOT_NONE) break;
+    }
+    p->place = WR_PANE_FRONT;
     return WR_OK;
 }
 static wr_status turn_over(wr_window_agg *a, wr_err *err) {
-    for (uint32_t i = a->panes.n; i-- > 0;) {
-        wr_pane *p = a->panes.at[i];
-        if (p->place != WR_PANE_BACK) continue;
-        for (uint32_t s = wr_kmap_next(p->map, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(p->map, s)) WR_TRY(chain(a, p, s, err));
-        p->place = WR_PANE_FRONT;
-        charge(a, p->map);
-    }
-    wr_kmap_clear(a->back);
-    (void)wr_aggs_heap_change(a->aggs); /* the back stack's lists went with its charge */
+    drop_backs(a);
+    for (uint32_t i = a->panes.n; i-- > 0;)
+        if (a->panes.at[i]->place == WR_PANE_BACK) WR_TRY(to_front(a, a->panes.at[i], err));
+    drop_backs(a);
     return WR_OK;
 }
 static wr_status leave_front(wr_window_agg *a, wr_pane *p, wr_err *err) {
-    for (uint32_t s = wr_kmap_next(p->map, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(p->map, s)) {
-        uint32_t f, b, r;
-        WR_TRY(wr_kmap_find_like(a->front, p->map, s, false, &f, NULL, err));
-        WR_TRY(wr_kmap_find_like(a->back, p->map, s, false, &b, NULL, err));
-        WR_TRY(wr_kmap_find_like(a->run, p->map, s, false, &r, NULL, err));
-        wr_pane_link *next = wr_pane_link_at(a, wr_kmap_value(p->map, s));
-        void         *now = wr_kmap_value(a->run, r);
-        if (a->aggs->has_heap) wr_aggs_drop(a->aggs, now);
-        if (next->pane) {
-            *(wr_pane_link *)wr_kmap_value(a->front, f) = *next;
-            wr_aggs_copy(a->aggs, now, wr_pane_suffix_at(a, wr_kmap_value(next->pane->map, next->slot)));
-            if (b != WR_SLOT_NONE) wr_aggs_merge(a->aggs, now, wr_kmap_value(a->back, b));
-            continue;
+    uint32_t at = WR_SLOT_NONE, n;
+    while ((n = next_slots(p->map, &at, a->slots))) {
+        for (uint32_t i = 0; i < n; i++) { /* the next suffixes lie all over the panes: they come while others are looked for */
+            const wr_pane_link *next = wr_pane_link_at(a, wr_kmap_value(p->map, a->slots[i]));
+            WR_TRY(run_slot(a, p, a->slots[i], next, &a->rows[i], err));
+            a->from_blocks[i] = next->pane ? wr_pane_suffix_at(a, wr_kmap_value(next->pane->map, next->slot)) : NULL;
+            for (uint32_t k = 0; next->pane && k < a->aggs->bytes; k += 64) __builtin_prefetch((char *)a->from_blocks[i] + k);
         }
-        wr_kmap_remove(a->front, f);
-        if (b != WR_SLOT_NONE) wr_aggs_copy(a->aggs, now, wr_kmap_value(a->back, b));
-        else leave_run(a, r);
+        for (uint32_t i = 0; i < n; i++) {
+            const wr_pane_link *next = wr_pane_link_at(a, wr_kmap_value(p->map, a->slots[i]));
+            void               *now = wr_kmap_value(a->run, a->rows[i]), *back = wr_pane_suffix_at(a, now);
+            wr_pane_link       *head = wr_pane_link_at(a, now);
+            head->pane = next->pane, head->slot = next->slot;
+            if (!next->pane && !head->in_back) {
+                leave_run(a, a->rows[i]);
+                continue;
+            }
+            if (a->aggs->has_heap) wr_aggs_drop(a->aggs, now);
+            wr_aggs_copy(a->aggs, now, next->pane ? a->from_blocks[i] : back);
+            if (next->pane && head->in_back) wr_aggs_merge(a->aggs, now, back);
+        }
+        if (at == WR_SLOT_NONE) break;
     }
     charge(a, a->run);
     return WR_OK;
@@ -138,7 +188,8 @@ static wr_status join_front(wr_window_agg *a, wr_pane *p, wr_kmap *late, uint32_
             WR_TRY(wr_kmap_find_like(a->panes.at[i]->map, late, s, false, &next, NULL, err));
             if (next == WR_SLOT_NONE) continue;
             wr_aggs_merge(a->aggs, wr_pane_suffix_at(a, value), wr_pane_suffix_at(a, wr_kmap_value(a->panes.at[i]->map, next)));
-            *wr_pane_link_at(a, value) = (wr_pane_link){a->panes.at[i], next, 0};
+            wr_pane_link *link = wr_pane_link_at(a, value);
+            link->pane = a->panes.at[i], link->slot = next;
             break;
         }
     }
@@ -149,13 +200,14 @@ static wr_status join_front(wr_window_agg *a, wr_pane *p, wr_kmap *late, uint32_
         if (older == WR_SLOT_NONE) continue;
         void *v = wr_kmap_value(a->panes.at[i]->map, older);
         wr_aggs_merge(a->aggs, wr_pane_suffix_at(a, v), block);
-        if (fresh && !linked) *wr_pane_link_at(a, v) = (wr_pane_link){p, slot, 0};
+        if (fresh && !linked) wr_pane_link_at(a, v)->pane = p, wr_pane_link_at(a, v)->slot = slot;
         linked = true;
     }
     if (fresh && !linked) {
-        uint32_t f;
-        WR_TRY(wr_kmap_find_like(a->front, late, s, true, &f, NULL, err));
-        *(wr_pane_link *)wr_kmap_value(a->front, f) = (wr_pane_link){p, slot, 0};
+        uint32_t r;
+        WR_TRY(wr_kmap_find_like(a->run, late, s, false, &r, NULL, err));
+        wr_pane_link *head = wr_pane_link_at(a, wr_kmap_value(a->run, r));
+        head->pane = p, head->slot = slot;
     }
     return WR_OK;
 }
@@ -170,21 +222,20 @@ static wr_status join_late(wr_window_agg *a, int64_t end, wr_err *err) {
     for (; n < a->late.n && a->late.at[n]->from_end <= end; n++) {
         wr_pane *late = a->late.at[n];
         if (a->win.w.kind == WR_WINDOW_CUMULATE) {
-            WR_TRY(merge_map(a, a->run, late->map, err));
+            WR_TRY(merge_run(a, late->map, false, false, err));
         } else {
             wr_pane *p = wr_window_pane_get(a, late->start, late->end, WR_TIME_MIN);
             uint32_t at = pane_at(a, p);
             /* a pane that was not there stands between merged ones: it belongs where its newer neighbour is */
             if (p->place == WR_PANE_FRESH && at + 1 < a->panes.n && a->panes.at[at + 1]->place != WR_PANE_FRESH) p->place = a->panes.at[at + 1]->place;
+            if (p->place != WR_PANE_FRESH) WR_TRY(merge_run(a, late->map, p->place == WR_PANE_BACK, false, err));
             if (p->place == WR_PANE_FRONT) {
                 for (uint32_t s = wr_kmap_next(late->map, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(late->map, s))
                     WR_TRY(join_front(a, p, late->map, s, at, err));
                 charge(a, p->map);
             } else {
                 WR_TRY(merge_map(a, p->map, late->map, err));
-                if (p->place == WR_PANE_BACK && a->two_stacks) WR_TRY(merge_map(a, a->back, late->map, err));
             }
-            if (p->place != WR_PANE_FRESH) WR_TRY(merge_map(a, a->run, late->map, err));
         }
         wr_window_pane_free(a, late);
         (void)wr_aggs_heap_change(a->aggs);
@@ -228,8 +279,7 @@ static wr_status begin_hop(wr_window_agg *a, int64_t end, wr_err *err) {
     for (uint32_t i = 0; i < a->panes.n && a->panes.at[i]->start < end; i++) {
         wr_pane *p = a->panes.at[i];
         if (p->place != WR_PANE_FRESH) continue;
-        WR_TRY(merge_map(a, a->run, p->map, err));
-        if (a->two_stacks) WR_TRY(merge_map(a, a->back, p->map, err));
+        WR_TRY(merge_run(a, p->map, true, true, err));
         p->place = WR_PANE_BACK;
     }
     wr_window_emit_begin(a, end - a->win.w.size_us, end, a->run);
@@ -245,7 +295,7 @@ static wr_status begin_cumulate(wr_window_agg *a, int64_t end, wr_err *err) {
     }
     WR_TRY(join_late(a, end, err));
     for (; n < a->panes.n && a->panes.at[n]->start < end; n++) {
-        WR_TRY(merge_map(a, a->run, a->panes.at[n]->map, err));
+        WR_TRY(merge_run(a, a->panes.at[n]->map, false, false, err));
         wr_window_pane_free(a, a->panes.at[n]);
         (void)wr_aggs_heap_change(a->aggs);
     }
