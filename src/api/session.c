@@ -187,11 +187,26 @@ static const char *state_dir_of(wr_session *s, uint32_t step) {
     return wr_arena_printf(s->arena, "%s/job-%u", s->opts.state_dir, count_jobs(s, step) + 1);
 }
 
+/* A savepoint of a script with several jobs has the same folders. */
+static const char *restore_from(wr_session *s, uint32_t step) {
+    if (!s->opts.restore_from || count_jobs(s, s->steps.n) == 1) return s->opts.restore_from;
+    return wr_arena_printf(s->arena, "%s/job-%u", s->opts.restore_from, count_jobs(s, step) + 1);
+}
+
+static int64_t checkpoint_interval(const wr_session *s) {
+    wr_str  text = wr_catalog_get(s->catalog, "execution.checkpointing.interval");
+    int64_t us = 0;
+    if (s->opts.checkpoint_interval_us || !text.len || !wr_parse_duration(text, &us)) return s->opts.checkpoint_interval_us;
+    return us;
+}
+
 static wr_run_opts run_opts(wr_session *s, uint32_t step) {
     const wr_session_opts *o = &s->opts;
     uint32_t groups = o->n_key_groups ? o->n_key_groups : number_setting(s, "pipeline.max-parallelism", KEY_GROUPS_MAX);
     return (wr_run_opts){.world = s->world, .acct = &s->acct, .memory_of_process = o->memory_of_process, .diags = &s->diags, .n_workers = wr_session_workers(s), .n_key_groups = groups,
-                         .batch_rows = o->batch_rows, .state_dir = state_dir_of(s, step), .checkpoint_interval_us = o->checkpoint_interval_us,
+                         .batch_rows = o->batch_rows, .state_dir = state_dir_of(s, step), .checkpoint_interval_us = checkpoint_interval(s),
+                         .restore_from = restore_from(s, step), .checkpoints_kept = number_setting(s, "execution.checkpointing.num-retained", 1000),
+                         .failed_checkpoints = number_setting(s, "execution.checkpointing.tolerable-failed-checkpoints", 1000000),
                          .fresh = o->fresh, .accept_older = o->accept_older, .force_bounded = o->force_bounded, .force_tail = o->force_tail,
                          .final_rows = o->final_rows, .print_style = o->print_style ? o->print_style : "table", .simulate = o->simulate,
                          .seed = o->seed, .crash_after_steps = o->crash_after_steps, .checkpoint_every_steps = o->checkpoint_every_steps,

@@ -27,6 +27,7 @@ typedef struct wr_session_opts {
     const char *state_dir;              /* NULL: no checkpoints; scripts with several jobs get state_dir/job-1, job-2 ... */
     int64_t     checkpoint_interval_us; /* 0: the default */
     bool        fresh, accept_older;
+    const char *restore_from;           /* a savepoint to begin from when state_dir holds no checkpoint yet; NULL: none */
     bool        force_bounded, force_tail;
     bool        accept_unbounded;       /* as --set state.unbounded=accepted */
     int64_t     end_when_idle_us;       /* 0: never */

@@ -6,6 +6,9 @@
 #include "catalog/catalog_private.h"
 
 static const wr_setting_info KNOWN[] = {
+    {"execution.checkpointing.interval", "", "how often a checkpoint is taken, with a state directory; empty = 10 s; --checkpoint-every wins"},
+    {"execution.checkpointing.num-retained", "2", "how many checkpoints are kept"},
+    {"execution.checkpointing.tolerable-failed-checkpoints", "0", "so many attempts to write a checkpoint may fail in a row, a second apart"},
     {"execution.runtime-mode", "streaming", "streaming or batch; both run the same job, a bounded input simply ends"},
     {"parallelism.default", "", "number of workers; empty = one a core"},
     {"pipeline.auto-watermark-interval", "0", "accepted and ignored: watermarks are exact to the row"},

@@ -87,3 +87,11 @@ wr_status wr_checkpoint_place(wr_world *world, const char *dir, const wr_checkpo
 /* A copy of ck that stands alone in the directory to (made): a savepoint. dir may belong to a running job. */
 wr_status wr_checkpoint_export(wr_world *world, const char *dir, const wr_checkpoint *ck, const char *to, wr_err *err);
 wr_status wr_checkpoint_clear(wr_world *world, const char *dir, wr_err *err); /* removes every checkpoint of dir; no directory is fine */
+
+/* ---- who runs on a directory (live.c) ---- */
+/* Takes the directory for this process: *lock (close it to give it up), or NULL and *holder = the process that has it (-1: unknown). */
+wr_status wr_state_lock(wr_world *world, const char *dir, wr_file **lock, long *holder, wr_err *err);
+/* Asks the job that runs there for a checkpoint and waits for it. *epoch = 0: none runs there (any more). WR_LIMIT: it took too long. */
+wr_status wr_state_ask(wr_world *world, const char *dir, int64_t timeout_us, uint64_t *epoch, wr_err *err);
+bool      wr_state_asked(wr_world *world, const char *dir);                                 /* the job: does someone ask? */
+wr_status wr_state_answer(wr_world *world, const char *dir, uint64_t epoch, wr_err *err);   /* the job: here it is */

@@ -37,6 +37,13 @@ static bool take_duration(const char *command, const char *option, const char *v
     return true;
 }
 
+bool no_object_store(const char *command, const char *dir, int *code) {
+    const char *scheme = strstr(dir, "://");
+    if (!scheme || strchr(dir, '/') < scheme) return false;
+    *code = usage_error(command, "'%s': state in an object store is not in this version; give a directory", dir);
+    return true;
+}
+
 bool job_option(job_args *args, const char *command, int opt, const char *value, int *code) {
     wr_session_opts *o = &args->opts;
     *code = 0;
@@ -47,7 +54,14 @@ bool job_option(job_args *args, const char *command, int opt, const char *value,
         if (!wr_parse_size(wr_str_of(value), &o->memory_bytes) || o->memory_bytes < 1 << 20)
             *code = usage_error(command, "--memory: expected a size of at least 1MiB, such as 512MiB or 2g, got '%s'", value);
         return true;
-    case OPT_STATE_DIR: o->state_dir = value; return true;
+    case OPT_STATE_DIR:
+        o->state_dir = value;
+        no_object_store(command, value, code);
+        return true;
+    case OPT_RESTORE:
+        o->restore_from = value;
+        no_object_store(command, value, code);
+        return true;
     case OPT_FRESH: o->fresh = true; return true;
     case OPT_ACCEPT_OLDER: o->accept_older = true; return true;
     case OPT_SET: wr_arr_push(&args->sets, value); return true;

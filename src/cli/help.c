@@ -20,6 +20,7 @@ static const page pages[] = {
      "      --memory SIZE    budget for everything the job keeps; default: a quarter of the RAM, at most 256MiB\n"
      "      --state-dir DIR  checkpoints go there; a later run with the same script goes on from the newest\n"
      "      --fresh          remove what is in the state directory and begin anew\n"
+     "      --restore DIR    begin from this savepoint when the state directory holds nothing yet ('weir savepoint' makes one)\n"
      "      --accept-older   if the newest checkpoint is damaged, take the one before it\n"
      "      --checkpoint-every 10s\n"
      "      --format table|jsonl   how rows of a bare SELECT are printed; default: table\n"
@@ -92,6 +93,29 @@ static const page pages[] = {
      "\n"
      "The script goes to stdout, what differs to stderr and, as comments, above the statements it is about. Options and settings that only\n"
      "weir has are translated or left out; the SQL itself is Flink's already.\n"},
+    {"savepoint", "a copy of a job's state that stands alone; also of a running job",
+     "usage: weir savepoint [options] STATE_DIR OUT\n"
+     "\n"
+     "A job that runs on STATE_DIR is asked for a checkpoint first. OUT is made; it holds one checkpoint with every file that it needs.\n"
+     "Begin from it with: weir run --restore OUT --state-dir NEW job.sql\n"
+     "\n"
+     "      --last           do not ask: the newest checkpoint that is there\n"
+     "      --accept-older   if the newest checkpoint is damaged, take the one before it\n"
+     "      --timeout 60s    how long to wait for the running job\n"
+     "      --json\n"},
+    {"state", "look into a job's checkpoints: verify, ls, get, top, diff",
+     "usage: weir state verify STATE_DIR             reads every byte of every checkpoint: each file is ok, damaged or missing\n"
+     "       weir state ls STATE_DIR                 per checkpoint: operators with keys and bytes\n"
+     "       weir state get STATE_DIR OPERATOR KEY   what is kept for one key: SQL literals, as in 42 or 'Anna', 7\n"
+     "       weir state top STATE_DIR [OPERATOR]     the largest operators, key groups and keys\n"
+     "       weir state diff DIR_A DIR_B             keys added, removed and changed per operator, from A's newest checkpoint to B's\n"
+     "\n"
+     "A savepoint is a state directory too. A job that runs on it is asked for a checkpoint first.\n"
+     "\n"
+     "      --last           do not ask: what is there\n"
+     "      --epoch N        this checkpoint instead of the newest (diff: of A)\n"
+     "      --limit N        how many keys: 10\n"
+     "      --json\n"},
     {"help", "this, and 'weir help COMMAND', exit-codes, settings, connectors, formats", NULL},
     {"version", "what this is", "usage: weir version\n"},
 };
@@ -113,8 +137,7 @@ static const page later[] = {
     {"ledger", "the ledger of a running job; 'weir run' prints it at the end", NULL},
     {"audit", "recounting a closed period from the log", NULL},
     {"replay", "dead letters back into the job", NULL},
-    {"savepoint", "savepoints; --state-dir keeps checkpoints", NULL},
-    {"restore", "restoring a savepoint; 'weir run --state-dir DIR' goes on from the newest checkpoint", NULL},
+    {"restore", "it is an option of run: weir run --restore SAVEPOINT --state-dir DIR job.sql", NULL},
     {"rescale", "rescaling a running job; a job stopped with --state-dir may go on with another -p", NULL},
     {"upgrade", "comparing the state of an old script with a new one", NULL},
     {"lab", "the labs", NULL},

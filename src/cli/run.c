@@ -55,7 +55,7 @@ static const struct option OPTIONS[] = {
     {"until-idle", required_argument, NULL, OPT_UNTIL_IDLE}, {"bounded", no_argument, NULL, OPT_BOUNDED},
     {"tail", no_argument, NULL, OPT_TAIL},         {"checkpoint-every", required_argument, NULL, OPT_CHECKPOINT},
     {"execute", required_argument, NULL, 'e'},     {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},              {0},
+    {"restore", required_argument, NULL, OPT_RESTORE}, {"help", no_argument, NULL, 'h'},              {0},
 };
 
 typedef struct run_flags { bool final_rows, changelog, jsonl; } run_flags;
@@ -86,6 +86,7 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
     job_files(args, argc, argv, optind);
     if (flags->final_rows && flags->changelog) return usage_error(command, "--final and --changelog exclude each other");
     if (args->opts.force_bounded && args->opts.force_tail) return usage_error(command, "--bounded and --tail exclude each other");
+    if (args->opts.restore_from && !args->opts.state_dir) return usage_error(command, "--restore goes with --state-dir");
     if (args->opts.fresh && !args->opts.state_dir) return usage_error(command, "--fresh goes with --state-dir");
     return -1;
 }
@@ -115,6 +116,7 @@ static void say_resume(int argc, char **argv, const watch *w, const job_args *ar
     wr_sbuf_printf(&out, "the state is in %s, checkpoint %llu; to go on:\n  weir", args->opts.state_dir, (unsigned long long)w->stop_epoch);
     for (int i = 0; i < argc; i++) {
         if (!strcmp(argv[i], "--fresh")) continue;
+        if (!strcmp(argv[i], "--restore") && ++i) continue;
         wr_sbuf_addc(&out, ' ');
         add_shell_word(&out, argv[i]);
     }

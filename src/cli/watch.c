@@ -310,6 +310,8 @@ static void end_text(watch *w, const wr_job_plan *plan, const wr_job_status *s, 
         wr_text_size(s->last_checkpoint_bytes, out);
         wr_sbuf_addz(out, " in ");
         wr_text_duration(s->last_checkpoint_us, out);
+        wr_sbuf_addz(out, "\n");
+        wr_job_checkpoint_text(s, out);
     }
     for (uint32_t i = 0; i < s->n_hot; i++) wr_sbuf_addz(out, "\nhot: "), wr_hot_key_text(&s->hot[i], out);
     wr_sbuf_addz(out, "\nwhere every row went:\n");

@@ -56,6 +56,16 @@ static void apply_settings(driver *d, wr_span at) {
     d->p.accept_unbounded = d->p.ctx->accept_unbounded || wr_str_ieq(unbounded, WR_STR("accepted"));
     if (!wr_str_ieq(mode, WR_STR("streaming")) && !wr_str_ieq(mode, WR_STR("batch")) && !wr_str_ieq(mode, WR_STR("automatic")))
         bad_setting(d, at, "execution.runtime-mode", mode, "'streaming' or 'batch'");
+    int64_t us;
+    wr_str  every = wr_catalog_get(c, "execution.checkpointing.interval");
+    if (every.len && (!wr_parse_duration(every, &us) || us <= 0)) bad_setting(d, at, "execution.checkpointing.interval", every, "a duration such as '10 s'");
+    static const char *const numbers[] = {"execution.checkpointing.num-retained", "execution.checkpointing.tolerable-failed-checkpoints"};
+    for (size_t i = 0; i < WR_COUNT_OF(numbers); i++) {
+        wr_str text = wr_catalog_get(c, numbers[i]);
+        size_t digits = 0;
+        while (digits < text.len && text.ptr[digits] >= '0' && text.ptr[digits] <= '9') digits++;
+        if (!text.len || digits < text.len || text.len > 6 || (i == 0 && text.ptr[0] == '0')) bad_setting(d, at, numbers[i], text, i ? "a number from 0 on" : "a number from 1 on");
+    }
     wr_str phases = wr_catalog_get(c, "table.optimizer.agg-phase-strategy");
     if (!wr_str_ieq(phases, WR_STR("AUTO")) && !wr_str_ieq(phases, WR_STR("ONE_PHASE")) && !wr_str_ieq(phases, WR_STR("TWO_PHASE")))
         bad_setting(d, at, "table.optimizer.agg-phase-strategy", phases, "'AUTO', 'ONE_PHASE' or 'TWO_PHASE'");

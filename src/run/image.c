@@ -11,35 +11,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-enum { ATTACH_BYTES = 1 << 20, RETRY_US = 1000000 };
+enum { ATTACH_BYTES = 1 << 20, RETRY_US = 1000000, LOOK_US = 100000 };
 
 /* ---- the directory ---- */
-static wr_status in_use(wr_job *job, wr_err *err) {
-    char   text[32] = "", *end;
-    size_t got = 0;
-    wr_err ignored;
-    (void)!job->opts.world->vt->file_pread(job->opts.world, job->lock, text, sizeof text - 1, 0, &got, &ignored);
-    long pid = strtol(text, &end, 10);
-    if (pid > 0) wr_fail(err, WR_IO, "WR306", "the state directory %s is in use by another weir (process %ld)", job->opts.state_dir, pid);
-    else wr_fail(err, WR_IO, "WR306", "the state directory %s is in use by another weir", job->opts.state_dir);
+static wr_status take_lock(wr_job *job, wr_err *err) {
+    const char *dir = job->opts.state_dir;
+    long        holder;
+    WR_TRY(wr_state_lock(job->opts.world, dir, &job->lock, &holder, err));
+    if (!holder) return WR_OK;
+    if (holder > 0) wr_fail(err, WR_IO, "WR306", "the state directory %s is in use by another weir (process %ld)", dir, holder);
+    else wr_fail(err, WR_IO, "WR306", "the state directory %s is in use by another weir", dir);
     wr_err_hint(err, "stop that one first, or give this job a --state-dir of its own");
     return WR_IO;
-}
-
-static wr_status take_lock(wr_job *job, wr_err *err) {
-    wr_world *world = job->opts.world;
-    if (!world->vt->file_lock) return WR_OK;
-    char path[512], text[32];
-    bool taken = false;
-    snprintf(path, sizeof path, "%s/lock", job->opts.state_dir);
-    WR_TRY(world->vt->file_open(world, path, WR_OPEN_READ | WR_OPEN_WRITE | WR_OPEN_CREATE, &job->lock, err));
-    WR_TRY(world->vt->file_lock(world, job->lock, &taken, err));
-    if (!taken) return in_use(job, err);
-    int len = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    WR_TRY(world->vt->file_truncate(world, job->lock, 0, err));
-    return world->vt->file_write(world, job->lock, text, (size_t)len, err);
 }
 
 static wr_status find_checkpoint(wr_job *job, wr_err *err) {
@@ -110,6 +94,7 @@ void image_begin(wr_job *job, uint64_t epoch) {
     job->image.n_files = job->image.next = 0;
     job->image.made = false;
     job->image.retry_at_us = 0;
+    if (job->asked == ASKED) job->asked = ASKED_UNDER_WAY;
     wr_tier_begin(job->tier, epoch);
 }
 
@@ -186,7 +171,19 @@ bool image_poll(wr_job *job, wr_status *status, wr_err *err) {
 }
 
 void image_tick(wr_job *job) {
+    int64_t now = wr_mono_us(job->opts.world);
+    if (now < job->image.look_us) return;
+    job->image.look_us = now + LOOK_US;
+    if (job->opts.state_dir && job->asked == ASKED_NOT && wr_state_asked(job->opts.world, job->opts.state_dir)) job->asked = ASKED;
     if (!wr_tier_is_open(job->tier)) return;
     wr_tier_stats stats;
     wr_tier_stats_get(job->tier, &stats);
+}
+
+/* A checkpoint that began after the request is complete. A failing answer is the asker's trouble: it waits, then says so. */
+void image_answer(wr_job *job, uint64_t epoch) {
+    wr_err ignored;
+    if (job->asked != ASKED_UNDER_WAY) return;
+    (void)!wr_state_answer(job->opts.world, job->opts.state_dir, epoch, &ignored);
+    job->asked = ASKED_NOT;
 }

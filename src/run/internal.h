@@ -192,6 +192,7 @@ typedef struct image {                     /* the I/O thread's work: what the ti
     void        *thread;
     bool         running;                  /* coordinator: started and not joined */
     _Atomic bool done;
+    int64_t      look_us;                  /* when requests and the tier's memory are looked at next */
     int64_t      retry_at_us;              /* a failed attempt is tried again then; 0 = no */
     bool         made;                     /* the tier's part is done: the rest can be tried again */
     wr_tier_file *files;
@@ -245,6 +246,7 @@ struct wr_job {
     wr_tier           *tier;
     wr_account         tier_acct;
     wr_file           *lock;               /* of the state directory */
+    enum { ASKED_NOT, ASKED, ASKED_UNDER_WAY } asked; /* another process wants a checkpoint */
     wr_sbuf           *staged;             /* by plan index: sinks' staged bytes of the epoch */
     int               *where;              /* by plan index: the one worker of a single node, else -1 */
     uint64_t          *lives;              /* by plan index: bitmap of the workers that it runs on */
@@ -309,7 +311,8 @@ void      image_begin(wr_job *job, uint64_t epoch);
 wr_status image_start(wr_job *job, wr_err *err);                                 /* coordinator: all tasks have acknowledged */
 bool      image_poll(wr_job *job, wr_status *status, wr_err *err);               /* true: it came to an end */
 void      image_join(wr_job *job);
-void      image_tick(wr_job *job);                                               /* accounts */
+void      image_tick(wr_job *job);                                               /* accounts, requests of other processes */
+void      image_answer(wr_job *job, uint64_t epoch);                             /* epoch is complete */
 /* snapshot.c */
 wr_status snapshot_check(wr_job *job, wr_err *err);                              /* is job->restored this job's? */
 wr_status snapshot_restore(wr_job *job, wr_err *err);

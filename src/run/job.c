@@ -93,7 +93,7 @@ static wr_status coordinate(wr_job *job, bool *leave, wr_err *err) {
     if (stopping && !job->epoch_open) {
         if (job->stop_saved) *leave = true;
         else snapshot_trigger(job), job->stop_saved = true;
-    } else if (checkpoint_due(job) && !all_done(job)) {
+    } else if ((checkpoint_due(job) || (job->asked == ASKED && !job->epoch_open)) && !all_done(job)) {
         snapshot_trigger(job);
     }
     return WR_OK;

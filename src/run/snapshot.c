@@ -72,7 +72,7 @@ static void put_about(const node *n) {
     for (uint32_t i = 0; in && i < in->n_keys; i++) {
         const wr_field *f = &in->node->schema.fields[in->keys[i]];
         wr_put_bytes(&buf, f->name.ptr, f->name.len);
-        wr_put_bytes(&buf, &f->type, sizeof f->type);
+        wr_put_u8(&buf, f->type.id), wr_put_u8(&buf, f->type.scale), wr_put_u32(&buf, (uint32_t)f->type.prec), wr_put_u32(&buf, f->type.n_kids);
     }
     put_of(n, WR_SECTION_ABOUT, &buf);
 }
@@ -191,6 +191,7 @@ static void finish(wr_job *job, uint64_t epoch) {
     wr_mutex_unlock(job->report_lock);
     abandon(job);
     job->epoch_open = false;
+    image_answer(job, epoch);
 }
 
 static bool cuts_taken(wr_job *job) {
