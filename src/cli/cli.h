@@ -30,6 +30,9 @@ void help_command(const char *command, FILE *to);              /* usage of one c
 WR_PRINTF(2, 3) int usage_error(const char *command, const char *fmt, ...); /* one line, where to read on; returns CLI_REFUSED */
 int  not_yet(const char *command);                             /* -1: not a planned command either */
 
+/* replay.c: weir check --replay, after the script was planned; returns the exit code */
+int replay_session(wr_session *session, const char *name, bool json, bool quiet, uint64_t runs, uint64_t seed);
+
 /* common.c */
 typedef struct job_args {            /* options that run, explain and check share */
     wr_session_opts opts;
@@ -40,7 +43,7 @@ typedef struct job_args {            /* options that run, explain and check shar
 } job_args;
 /* getopt values above any character. */
 enum { OPT_MEMORY = 256, OPT_STATE_DIR, OPT_FRESH, OPT_ACCEPT_OLDER, OPT_SET, OPT_FORMAT, OPT_FINAL, OPT_CHANGELOG, OPT_JSON, OPT_BATCH_ROWS,
-       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_GEN_FIRST };
+       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_REPLAY, OPT_RUNS, OPT_GEN_FIRST };
 /* Makes the session, sets and loads everything; NULL after an error was printed (*code says which). */
 wr_session *job_session(job_args *args, const char *command, int *code);
 void        job_args_free(job_args *args);

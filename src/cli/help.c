@@ -48,8 +48,13 @@ static const page pages[] = {
      "\n" SCRIPT_OPTIONS
      "      --json           one JSON document\n"
      "\n"
+     "      --replay         run it many times with other workers, batches, crashes and restores, and compare the outputs\n"
+     "      --runs N         so many times (50)\n"
+     "      --seed N         other choices than with seed 0; the same seed makes the same choices\n"
+     "\n"
      "Types, names, options, sinks, unbounded state; as warnings: weak guarantees, non-determinism, state bounded by keys only.\n"
-     "Exit code 0: can run (perhaps with warnings), 2: refused.\n"},
+     "--replay reads the real inputs, which must end, and keeps the outputs in memory: no sink and no dead-letter file is touched.\n"
+     "Exit code 0: can run (perhaps with warnings); with --replay: all runs were equal. 1: the replay failed, or a run differed. 2: refused.\n"},
     {"gen", "make event logs: ridelo, nexmark",
      "usage: weir gen ridelo --out DIR [options]     six logs of a food-delivery company, and truth.json\n"
      "       weir gen nexmark --out DIR [options]    person.jsonl, auction.jsonl, bid.jsonl\n"

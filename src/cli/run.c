@@ -55,15 +55,27 @@ static const struct option OPTIONS[] = {
     {"until-idle", required_argument, NULL, OPT_UNTIL_IDLE}, {"bounded", no_argument, NULL, OPT_BOUNDED},
     {"tail", no_argument, NULL, OPT_TAIL},         {"checkpoint-every", required_argument, NULL, OPT_CHECKPOINT},
     {"execute", required_argument, NULL, 'e'},     {"quiet", no_argument, NULL, 'q'},
-    {"restore", required_argument, NULL, OPT_RESTORE}, {"help", no_argument, NULL, 'h'},              {0},
+    {"restore", required_argument, NULL, OPT_RESTORE},
+    {"replay", no_argument, NULL, OPT_REPLAY},     {"runs", required_argument, NULL, OPT_RUNS},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"help", no_argument, NULL, 'h'},              {0},
 };
 
-typedef struct run_flags { bool final_rows, changelog, jsonl; } run_flags;
+typedef struct run_flags { bool final_rows, changelog, jsonl, replay; uint64_t runs, seed; } run_flags;
 
 static int take_format(const char *value, run_flags *flags) {
     if (!strcmp(value, "table")) flags->jsonl = false;
     else if (!strcmp(value, "jsonl")) flags->jsonl = true;
     else return usage_error("run", "--format: table or jsonl, got '%s'", value);
+    return 0;
+}
+
+/* The options of check --replay. */
+static int take_replay(const char *command, int opt, const char *value, run_flags *flags) {
+    if (strcmp(command, "check") != 0) return usage_error(command, "--replay, --runs and --seed go with 'weir check'");
+    if (opt == OPT_REPLAY) return flags->replay = true, 0;
+    if (opt == OPT_RUNS && (!parse_count(value, &flags->runs) || flags->runs < 2 || flags->runs > 1000000)) return usage_error(command, "--runs: expected a number from 2 to 1000000, got '%s'", value);
+    if (opt == OPT_SEED && !parse_count(value, &flags->seed)) return usage_error(command, "--seed: expected a number, got '%s'", value);
     return 0;
 }
 
@@ -80,6 +92,7 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
         if (opt == OPT_FORMAT) code = take_format(optarg, flags);
         else if (opt == OPT_FINAL) flags->final_rows = true;
         else if (opt == OPT_CHANGELOG) flags->changelog = true;
+        else if (opt == OPT_REPLAY || opt == OPT_RUNS || opt == OPT_SEED) code = take_replay(command, opt, optarg, flags);
         else job_option(args, command, opt, optarg, &code);
         if (code) return code;
     }
@@ -87,6 +100,7 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
     if (flags->final_rows && flags->changelog) return usage_error(command, "--final and --changelog exclude each other");
     if (args->opts.force_bounded && args->opts.force_tail) return usage_error(command, "--bounded and --tail exclude each other");
     if (args->opts.restore_from && !args->opts.state_dir) return usage_error(command, "--restore goes with --state-dir");
+    if ((flags->runs || flags->seed) && !flags->replay) return usage_error(command, "--runs and --seed go with --replay");
     if (args->opts.fresh && !args->opts.state_dir) return usage_error(command, "--fresh goes with --state-dir");
     return -1;
 }
@@ -224,6 +238,14 @@ static int stop_before_run(int argc, char **argv, const char *command, bool expl
     wr_status status = wr_session_plan(session);
     wr_diags *diags = wr_session_diags(session);
     wr_sbuf   out = {0};
+    if (flags.replay && status == WR_OK) {
+        catch_signals(session);
+        code = replay_session(session, args.files.n ? args.files.at[0] : "-e", args.json, args.quiet, flags.runs, flags.seed);
+        atomic_store(&running, NULL);
+        wr_session_free(session);
+        job_args_free(&args);
+        return finish_stdout(code);
+    }
     if (!explain)
         for (uint32_t i = 0; i < wr_session_n_steps(session); i++)
             if (wr_session_step(session, i)->kind == WR_STEP_JOB) wr_plan_check(wr_session_step(session, i)->job, diags);

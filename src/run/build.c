@@ -13,7 +13,7 @@ static const wr_pinput *inputs_of(const wr_pnode *p, uint32_t *n) {
 }
 
 static const wr_connector *sink_connector(const wr_job *job, const wr_pnode *p) {
-    if (p->sink.is_result) return job->opts.result ? job->opts.result : wr_connector_find(WR_STR("result"));
+    if (p->sink.is_result || job->opts.redirect) return job->opts.result ? job->opts.result : wr_connector_find(WR_STR("result"));
     return wr_connector_find(p->sink.table->connector);
 }
 

@@ -33,6 +33,7 @@ typedef struct wr_run_opts {
     const char *print_style;           /* result sinks: see connect.h */
     const struct wr_connector *result; /* where bare SELECTs go; NULL = the connector named 'result' */
     void       *result_arg;            /* handed to it in wr_connect_ctx */
+    bool        redirect;              /* every sink is made by `result`, and dead letters are counted only: nothing outside is written */
     /* simulation: all workers in the calling thread, order drawn from seed */
     bool        simulate;
     uint64_t    seed;

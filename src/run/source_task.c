@@ -47,7 +47,7 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     wr_str policy = wr_option_string(&info.options, wr_source_specs, "on-error");
     s->on_error = wr_str_eq(policy, WR_STR("skip")) ? ON_ERROR_SKIP : wr_str_eq(policy, WR_STR("dead-letter")) ? ON_ERROR_DEAD_LETTER : ON_ERROR_FAIL;
     if (!wr_options_find(&info.options, "on-error") && wr_options_skip_bad(&info.options)) s->on_error = ON_ERROR_SKIP;
-    return s->on_error == ON_ERROR_DEAD_LETTER ? open_dead_letters(job, s, &info, err) : WR_OK;
+    return s->on_error == ON_ERROR_DEAD_LETTER && !job->opts.redirect ? open_dead_letters(job, s, &info, err) : WR_OK;
 }
 
 wr_status sources_open(wr_job *job, wr_err *err) {
@@ -372,7 +372,7 @@ static wr_status refuse(source *s, wr_ledger *ledger, const turn *t, const wr_ba
     }
     if (s->on_error == ON_ERROR_DEAD_LETTER) {
         ledger->dropped[WR_REASON_DEAD_LETTER]++;
-        dead_letter(s, t, bad, line);
+        if (s->dead) dead_letter(s, t, bad, line);
         return WR_OK;
     }
     wr_sbuf name = {0};
