@@ -105,6 +105,7 @@ int main(int argc, char **argv) {
     check(wr_tier_table(tier, "bench", &table, &err));
     wr_tier_batch *b = wr_tier_batch_new(tier);
     char           k[20], v[VALUE];
+    show(tier, "open");
     double         start = now();
     for (uint64_t i = 0; i < n; i++) {
         wr_tier_batch_put(b, key_of(k, table, i), value_of(v, i, 0));

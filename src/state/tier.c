@@ -567,6 +567,7 @@ wr_status wr_tier_image(wr_tier *tier, const char *dir, wr_tier_file **files, ui
     *files = NULL;
     *n = 0;
     wr_status status = image(tier, dir, files, n, &bytes, &what);
+    if (status != WR_OK) remove_tree(tier->world, dir, 1, NULL);
     if (staged_bytes) *staged_bytes = bytes;
     if (status == WR_OK) atomic_store(&tier->imaged, epoch);
     return failed(tier, status, &what, err);

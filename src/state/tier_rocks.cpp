@@ -346,7 +346,7 @@ rocksdb::Options options_of(wr_rocks *r, const wr_rocks_opts *o) {
     opt.create_if_missing = o->create;
     opt.info_log = std::make_shared<silent>();
     opt.max_open_files = -1;
-    opt.max_background_jobs = 2;
+    opt.max_background_jobs = 3; /* one flush; two compactions, so that small merges go on beside a large one */
     opt.stats_dump_period_sec = 0;
     opt.stats_persist_period_sec = 0;
     opt.allow_fallocate = false;
@@ -368,8 +368,8 @@ rocksdb::Options options_of(wr_rocks *r, const wr_rocks_opts *o) {
     opt.compaction_options_universal.size_ratio = 10;
     opt.compaction_options_universal.min_merge_width = 4;
     opt.level0_file_num_compaction_trigger = 8;
-    opt.level0_slowdown_writes_trigger = 40;
-    opt.level0_stop_writes_trigger = 64;
+    opt.level0_slowdown_writes_trigger = 48;
+    opt.level0_stop_writes_trigger = 80;
     opt.target_file_size_base = uint64_t(std::clamp<int64_t>(memory / 4, 1 << 20, 32 << 20));
     opt.compression = rocksdb::kLZ4Compression;
     opt.periodic_compaction_seconds = 0;
