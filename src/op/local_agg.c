@@ -16,7 +16,7 @@
 #include "op/window.h"
 #include "base/hash.h"
 
-enum { TABLE = 2 * WR_BATCH_MAX, NO_GROUP = 0xffff, SKIP_MAX = 63, HLL_ROWS_MIN = 64 /* a sketch is 4 KiB: not for a few rows */ };
+enum { TABLE = 2 * WR_BATCH_MAX, NO_GROUP = 0xffff, SKIP_MAX = 63, ROWS_MIN = 4 /* a partial costs about three rows */, HLL_ROWS_MIN = 64 /* a sketch is 4 KiB */ };
 
 typedef struct local_agg {
     wr_op             op;
@@ -201,7 +201,8 @@ static wr_status combine(local_agg *l, wr_batch *batch, uint32_t n, uint32_t n_g
         l->blocks[m++] = block;
     }
     wr_status s = l->aggs->bytes ? wr_aggs_update(l->aggs, batch, l->rows, l->blocks, m, err) : WR_OK;
-    if (l->aggs->bytes) views = wr_mem_calloc(b->mem, batch->n_rows * sizeof *views);
+    if (l->aggs->bytes) views = wr_mem_alloc(b->mem, batch->n_rows * sizeof *views);
+    for (uint32_t i = 0; i < n_sel && views; i++) views[sel[i]] = (wr_sview){0};
     for (uint32_t g = 0; g < n_groups && views; g++)
         if (l->block_of[g]) views[l->row[l->first[g]]] = image_of(l, l->block_of[g], b->mem);
     if (views) b->cols[batch->n_cols].data = views;
@@ -214,9 +215,12 @@ static wr_status combine(local_agg *l, wr_batch *batch, uint32_t n, uint32_t n_g
 
 static bool worth_it(local_agg *l, uint32_t n, uint32_t n_groups) {
     if (l->opts.always) return true;
-    uint32_t most = 0;
-    for (uint32_t g = 0; g < n_groups; g++) most = WR_MAX(most, l->size[g]);
-    if (n_groups * 4 <= n * 3 || most * l->op.ctx->n_workers > n) {
+    uint32_t most = 0, gone = 0;
+    for (uint32_t g = 0; g < n_groups; g++) {
+        most = WR_MAX(most, l->size[g]);
+        if (l->size[g] >= l->least) gone += l->size[g] - 1;
+    }
+    if (gone * 4 >= n || (gone && most * l->op.ctx->n_workers > n)) {
         l->skip_next = 1;
         return true;
     }
@@ -268,7 +272,7 @@ wr_op *wr_local_agg_new(const wr_local_agg_opts *opts, wr_op_ctx *ctx) {
     l->aggs = wr_aggs_new(opts->aggs, opts->n_aggs, opts->retract_input, opts->retract_input || hop);
     l->idle = ctx->n_workers == 1 && !opts->always;
     l->skip_next = 1;
-    l->least = 2;
+    l->least = opts->always ? 2 : ROWS_MIN;
     for (uint32_t i = 0; i < opts->n_aggs && !opts->always; i++)
         if (l->aggs->slots[i].form == WR_FORM_HLL) l->least = HLL_ROWS_MIN;
     return &l->op;

@@ -1,6 +1,6 @@
 /* run/skew.c: which keys of an exchange are hot: named by value and share while the job runs.
  *
- * Idea       each sender keeps a Space-Saving sketch (state/sketch.c) per exchange by hash, fed with the first rows and then with one row in 32, at
+ * Idea       each sender keeps a Space-Saving sketch (state/sketch.c) per exchange by hash, fed with the first rows and then with one row in 64, at
  *            random distances so that no period of the input can hide a key or make one up. A key is named when its share of the rows is above what a
  *            worker would get of an even distribution: only such a key can make one worker the slow one. How fast operators are does
  *            not enter, so a slow operator is never called skew. Where rows are combined before the exchange, the rows before count.
@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include <stdio.h>
 
-enum { GAP = 32, ALL_ROWS = 4096, HALVE_AT = 1 << 16, SAMPLES_MIN = 1000, TEXT_MIN = 8, REPORTED = 16, NAMED_MAX = 8, KEY_TEXT = 96 };
+enum { GAP = 64, ALL_ROWS = 4096, HALVE_AT = 1 << 16, SAMPLES_MIN = 1000, TEXT_MIN = 8, REPORTED = 16, NAMED_MAX = 8, KEY_TEXT = 96 };
 
 struct skew {
     const wr_schema *schema;
