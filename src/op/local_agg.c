@@ -157,12 +157,13 @@ static void check_groups(local_agg *l, const wr_batch *batch, uint32_t n) {
 
 /* ---- output ---- */
 
-/* The input's columns and one more; views: NULL = every row stands for itself. */
-static wr_batch *widened(const local_agg *l, wr_batch *batch, wr_sview *views) {
-    static wr_sview none[WR_BATCH_MAX];
+static wr_sview nothing[WR_BATCH_MAX]; /* the added column of a batch that passes as it is; never written */
+
+/* The input's columns and one more: every row stands for itself. */
+static wr_batch *widened(const local_agg *l, wr_batch *batch) {
     wr_batch *b = wr_batch_derive(batch, batch->n_cols + 1);
     memcpy(b->cols, batch->cols, batch->n_cols * sizeof *b->cols);
-    b->cols[batch->n_cols] = (wr_vec){.type = l->opts.partial_type, .data = views ? views : none, .n = batch->n_rows};
+    b->cols[batch->n_cols] = (wr_vec){.type = l->opts.partial_type, .data = nothing, .n = batch->n_rows};
     return b;
 }
 /* A group may swallow one row of an update pair: each row says by itself whether it adds or takes away. */
@@ -186,7 +187,7 @@ static wr_sview image_of(local_agg *l, void *block, wr_mem *mem) {
 
 static wr_status combine(local_agg *l, wr_batch *batch, uint32_t n, uint32_t n_groups, wr_out *out, wr_err *err) {
     wr_sview *views = NULL;
-    wr_batch *b = widened(l, batch, NULL);
+    wr_batch *b = widened(l, batch);
     uint32_t  n_combined = 0, m = 0, n_sel = 0;
     for (uint32_t g = 0; g < n_groups; g++) n_combined += l->size[g] >= l->least;
     size_t room = WR_MAX(l->aggs->bytes, 16u);
@@ -233,15 +234,15 @@ static wr_status local_agg_on_batch(wr_op *op, uint32_t input, wr_batch *batch, 
     local_agg *l = (local_agg *)op;
     uint32_t   n = wr_batch_live(batch);
     (void)input;
-    if (l->idle || n < 2) return wr_emit(out, widened(l, batch, NULL), err);
+    if (l->idle || n < 2) return wr_emit(out, widened(l, batch), err);
     if (l->skip) {
         l->skip--;
-        return wr_emit(out, widened(l, batch, NULL), err);
+        return wr_emit(out, widened(l, batch), err);
     }
     const uint64_t *hash = wr_op_hash(batch, l->opts.keys, l->opts.n_keys, l->hash);
     place_rows(l, batch, n);
     uint32_t n_groups = group_rows(l, hash, n);
-    if (!worth_it(l, n, n_groups)) return wr_emit(out, widened(l, batch, NULL), err);
+    if (!worth_it(l, n, n_groups)) return wr_emit(out, widened(l, batch), err);
     check_groups(l, batch, n);
     return combine(l, batch, n, n_groups, out, err);
 }
@@ -315,6 +316,7 @@ static bool merge_image(wr_aggs *a, void *block, const wr_sview *v) {
 wr_status wr_aggs_take(wr_aggs *a, const wr_batch *batch, uint32_t partial_col, uint32_t *rows, void **blocks, uint32_t n, wr_err *err) {
     const wr_vec *partials = &batch->cols[partial_col];
     uint32_t      m = 0;
+    if (partials->data == nothing) return wr_aggs_update(a, batch, rows, blocks, n, err);
     for (uint32_t i = 0; i < n; i++) {
         const wr_sview *v = partial_at(partials, rows[i]);
         if (v->len) {
