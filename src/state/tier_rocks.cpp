@@ -274,22 +274,26 @@ struct world_env : rocksdb::EnvWrapper {
     }
 };
 
-/* ---- filters: Ribbon (30 % smaller than Bloom of the same power) with as many bits a key as the memory can take ---- */
+/* ---- filters: Ribbon (30 % smaller than Bloom of the same power) with as many bits a key as the memory can take. Building one takes some 30 bytes
+ * a key for a moment: nothing for files of target_file_size, too much for those of level 0, which are never split: they get Bloom. ---- */
 
 struct memory_policy : rocksdb::FilterPolicy {
     enum { BITS = 10 };
-    std::unique_ptr<const rocksdb::FilterPolicy> of_bits[BITS + 1]; /* Bloom equivalent; 0 = none */
+    std::unique_ptr<const rocksdb::FilterPolicy> of_bits[BITS + 1], young[BITS + 1]; /* Bloom equivalent; 0 = none */
     std::atomic<uint64_t>                        keys{0};           /* entries on disk, about */
     double                                       share_bits;
     explicit memory_policy(int64_t memory_bytes) : share_bits(double(memory_bytes) * 8 * 0.3) {
-        for (int i = 1; i <= BITS; i++) of_bits[i].reset(rocksdb::NewRibbonFilterPolicy(i, 0));
+        for (int i = 1; i <= BITS; i++) {
+            of_bits[i].reset(rocksdb::NewRibbonFilterPolicy(i, 0));
+            young[i].reset(rocksdb::NewBloomFilterPolicy(i));
+        }
     }
     const char *Name() const override { return "weir.memory"; }
     const char *CompatibilityName() const override { return of_bits[BITS]->CompatibilityName(); }
     rocksdb::FilterBitsBuilder *GetBuilderWithContext(const rocksdb::FilterBuildingContext &context) const override {
         double n = double(keys.load(std::memory_order_relaxed)) * 0.75; /* Ribbon's size against Bloom's */
         int    bits = n * BITS <= share_bits ? int(BITS) : int(share_bits / n);
-        return bits >= 1 ? of_bits[bits]->GetBuilderWithContext(context) : nullptr;
+        return bits < 1 ? nullptr : (context.level_at_creation > 0 ? of_bits : young)[bits]->GetBuilderWithContext(context);
     }
     rocksdb::FilterBitsReader *GetFilterBitsReader(const Slice &contents) const override { return of_bits[BITS]->GetFilterBitsReader(contents); }
 };
