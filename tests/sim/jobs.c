@@ -72,6 +72,9 @@ const sim_job sim_jobs[] = {
                       "CREATE TABLE o2 (k INT, n BIGINT) WITH ('connector'='capture');\n"
                       "CREATE TABLE o3 (id BIGINT, v BIGINT) WITH ('connector'='filesystem','path'='/out/o3.csv','format'='csv');\n"
                       "EXECUTE STATEMENT SET BEGIN INSERT INTO o1 SELECT id FROM a WHERE v < 50; INSERT INTO o2 SELECT k, COUNT(*) FROM a GROUP BY k; INSERT INTO o3 SELECT id, w FROM b; END;"},
+    {"tailed files", "CREATE TABLE t (id BIGINT, k INT, v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)"
+                     " WITH ('connector'='filesystem','path'='/in/a','format'='json','source.mode'='tail');\n"
+                     TO_DIR("s TIMESTAMP(3), n BIGINT, v BIGINT") "INSERT INTO o SELECT window_start, COUNT(*), SUM(v) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '20' SECOND)) GROUP BY window_start, window_end;"},
     {"generated rows", "CREATE TABLE g (id BIGINT, k INT, v INT) WITH ('connector'='datagen','number-of-rows'='300','rows-per-second'='2000','fields.id.kind'='sequence','fields.id.start'='1','fields.id.end'='300',"
                        "'fields.k.min'='1','fields.k.max'='9','fields.v.min'='0','fields.v.max'='99');\n"
                        TO_STORE("k INT, n BIGINT, s BIGINT") "INSERT INTO o SELECT k, COUNT(*), SUM(v) FROM g GROUP BY k;"},

@@ -60,6 +60,8 @@ static void close_run(run *r) {
     wr_sbuf_free(&r->history);
 }
 
+static uint64_t below(run *r, uint64_t n) { return wr_rng_below(&r->rng, n); }
+
 /* One start of the job up to its end, a fault or a crash. */
 static wr_status attempt(run *r, wr_run_opts *ro) {
     wr_account root;
@@ -68,7 +70,9 @@ static wr_status attempt(run *r, wr_run_opts *ro) {
     ro->acct = &root;
     ro->diags = wr_session_diags(r->p->session);
     ro->simulate = true;
+    if (r->job->sql && strstr(r->job->sql, "'tail'")) ro->end_when_idle_us = 1;
     if (r->tier) ro->tier_attach_bytes = -1;
+    if (r->tier && below(r, 2)) ro->map_bytes = 4096; /* and most of it leaves memory */
     ro->result = &sim_capture;
     ro->result_arg = &r->store;
     wr_job   *job = NULL;
@@ -131,7 +135,6 @@ static prepared *prepare(const sim_job *job) {
 }
 
 /* ---- a seed ---- */
-static uint64_t below(run *r, uint64_t n) { return wr_rng_below(&r->rng, n); }
 static uint64_t spread(run *r, uint32_t bits) { return 1 + below(r, UINT64_C(1) << (1 + below(r, bits))); } /* small numbers as often as large ones */
 
 static wr_run_opts settings(run *r) {
