@@ -102,6 +102,7 @@ static wr_status make_image(wr_job *job, wr_err *err) {
     image *im = &job->image;
     if (!im->made) {
         uint64_t staged;
+        WR_TRY(sources_sync_letters(job, err)); /* not tried again: after a sync that failed, the next one says that all is well */
         WR_TRY(wr_tier_image(job->tier, im->dir, &im->files, &im->n_files, &staged, err));
         im->made = true;
     }
@@ -109,7 +110,6 @@ static wr_status make_image(wr_job *job, wr_err *err) {
         const wr_tier_file *f = &im->files[im->next];
         WR_TRY(wr_checkpoint_add_file(job->store, &job->snap, f->name, f->path, f->sorted, err));
     }
-    WR_TRY(sources_sync_letters(job, err));
     return wr_checkpoint_commit(job->store, &job->snap, &im->written, err);
 }
 
