@@ -142,6 +142,7 @@ static wr_run_opts settings(run *r) {
     static const size_t   queues[] = {1, 4096, 0}, chunks[] = {64, 300, 1000, 4096, 0};
     wr_run_opts ro = {.state_dir = "/state", .n_workers = 1 + (uint32_t)below(r, 5), .batch_rows = batches[below(r, WR_COUNT_OF(batches))],
                       .queue_bytes = queues[below(r, WR_COUNT_OF(queues))], .chunk_bytes = chunks[below(r, WR_COUNT_OF(chunks))], .seed = wr_rng_next(&r->rng)};
+    ro.failed_checkpoints = (uint32_t)below(r, 3);
     if (below(r, 4)) ro.checkpoint_every_steps = 2 + spread(r, 8);
     else ro.checkpoint_interval_us = r->world->step_us * (int64_t)(10 + spread(r, 12));
     if (!r->job->sql && ro.chunk_bytes == 64) ro.chunk_bytes = 1000; /* larger logs */
