@@ -13,8 +13,9 @@
 
 /* Of the job's part, in per cent: where limits begin and end, and what state may take. With checkpoints a copy of what changed is held for a while. */
 enum { SPILL_FROM = 60, SPILL_UNTIL = 45, STATE_MOST = 95, SAVED_SPILL_FROM = 40, SAVED_SPILL_UNTIL = 30, SAVED_STATE_MOST = 65 };
-enum { LOOK_US = 100000, WORK_US = 5000, PURGE_US = 500000, POINT_US = 5000000, SAMPLE_US = 250000, STUCK_LOOKS = 8 };
+enum { LOOK_US = 40000, WORK_US = 5000, POINT_US = 5000000, SAMPLE_US = 250000, TIER_LOOK_US = 100000, STUCK_LOOKS = 16 };
 enum { TURN_BYTES = 1 << 20, QUEUE_BYTES_MIN = 1 << 15, QUEUE_BYTES_MAX = 8 << 20, MAP_BYTES_MIN = 1 << 18, BASE_SLACK = 2 << 20, POOL_BYTES_MIN = 1 << 20 };
+enum { TIER_BYTES_MIN = 4 << 20, TIER_BYTES_MAX = 256 << 20, PROCESS_BYTES = 24 << 20, ROCKS_BYTES = 8 << 20 }; /* ROCKS: code, threads and buffers of RocksDB beside the tier's memory, measured */
 
 static int64_t held(const wr_job *job) { return wr_account_bytes(job->opts.acct); }
 static bool    can_spill(const node *n) { return n->spills; }
@@ -45,12 +46,36 @@ uint32_t budget_batch_rows(int64_t limit_bytes, uint32_t n_workers) {
     return (uint32_t)WR_MIN(WR_MAX(limit_bytes / n_workers / (16 << 10), (int64_t)256), (int64_t)WR_BATCH_MAX);
 }
 
+/* The memory of the tier, once it is open: a quarter of what is left beside the process. */
+int64_t budget_tier_bytes(int64_t limit_bytes) {
+    return limit_bytes ? WR_MIN(WR_MAX((limit_bytes - PROCESS_BYTES) / 4, (int64_t)TIER_BYTES_MIN), (int64_t)TIER_BYTES_MAX) : 0;
+}
+
+/* What spilling will take that is not taken yet: state must leave so much room, or opening the tier would break the budget. */
+static int64_t spill_reserve(const wr_job *job) {
+    const budget *b = &job->budget;
+    if (!b->spills_any || job->opts.map_bytes || (b->no_spare && !wr_tier_is_open(job->tier))) return 0;
+    int64_t most = budget_tier_bytes(b->limit), tier = most - wr_account_bytes(&job->tier_acct);
+    int64_t rocks = b->base + ROCKS_BYTES - atomic_load_explicit(&((budget *)(uintptr_t)b)->reserve, memory_order_relaxed);
+    int64_t tier_spare = b->no_spare ? 0 : WR_MAX(tier, (int64_t)0) + most / 4; /* a compaction now and then */
+    return tier_spare + (b->of_process ? WR_MAX(rocks, (int64_t)0) : 0);
+}
+
+/* What state, queues and buffers may take while the tier is not all there yet. */
+static int64_t usable(const wr_job *job) { return atomic_load_explicit(&job->budget.data, memory_order_relaxed) - spill_reserve(job); }
+
 /* What the job cannot do without: the process, what is charged already, two turns a worker, one full batch in each queue, the least of each map. */
 int64_t budget_least(const wr_job *job) {
     int64_t need = job->budget.base + held(job) + (int64_t)job->n_workers * 2 * TURN_BYTES + (int64_t)count_queues(job) * QUEUE_BYTES_MIN;
     for (uint32_t k = 0; k < job->n_workers; k++)
         for (uint32_t i = 0; i < job->n_nodes; i++) need += can_spill(&job->workers[k].nodes[i]) ? MAP_BYTES_MIN : 0;
     return need;
+}
+
+/* The same with a tier: below it nothing is spilled, because opening the tier would cost more than there is. */
+static int64_t least_to_spill(const wr_job *job) {
+    int64_t tier = budget_tier_bytes(1);
+    return budget_least(job) + ROCKS_BYTES + tier + tier / 4;
 }
 
 static wr_status refuse_to_start(wr_job *job, wr_err *err) {
@@ -76,6 +101,7 @@ static void note_spills(wr_job *job) {
             wr_op_usage u = {0};
             if (n->op) n->op->vt->usage(n->op, &u);
             n->spills = u.spills;
+            job->budget.spills_any = job->budget.spills_any || u.spills;
         }
 }
 
@@ -101,6 +127,7 @@ wr_status budget_start(wr_job *job, wr_err *err) {
     atomic_store(&b->data, b->limit - b->base);
     job->queue_limit = queue_limit(job);
     if (b->limit && budget_least(job) > b->limit && !job->opts.simulate) return refuse_to_start(job, err);
+    if (b->of_process && least_to_spill(job) > b->limit) b->spills_any = false;
     return WR_OK;
 }
 
@@ -132,9 +159,9 @@ static void set_limits(wr_job *job, bool any) {
         bytes[n] = wr_account_bytes(&job->op_accts[i]);
         state += bytes[n++];
     }
-    if (any && n) {
+    if (any && n && b->spills_any) {
         int64_t others = held(job) - state, in_flight = wr_account_bytes(&job->queue_acct) + wr_account_bytes(&job->buffer_acct);
-        int64_t data = atomic_load(&b->data), room = WR_MAX(share_of(data, 10), in_flight);
+        int64_t data = usable(job), room = WR_MAX(share_of(data, 10), in_flight);
         level = WR_MAX(budget_water_level(bytes, n, share_of(data, job->opts.state_dir ? SAVED_STATE_MOST : STATE_MOST) - (others - in_flight) - room), (int64_t)MAP_BYTES_MIN);
     }
     bool changed = false;
@@ -152,12 +179,12 @@ static void set_limits(wr_job *job, bool any) {
 }
 
 static budget_level level_for(const wr_job *job, int64_t bytes) {
-    int64_t data = atomic_load_explicit(&job->budget.data, memory_order_relaxed);
+    int64_t all = usable(job);
     int     before = atomic_load_explicit(&job->budget.level, memory_order_relaxed);
-    if (bytes > data + data / 20) return BUDGET_SHUT;
-    if (bytes > data) return BUDGET_TRICKLE;
-    if (bytes > share_of(data, 92)) return BUDGET_SLOW;
-    if (bytes > share_of(data, spill_percent(job, before >= BUDGET_SPILL))) return BUDGET_SPILL;
+    if (bytes > all + all / 20) return BUDGET_SHUT;
+    if (bytes > all) return BUDGET_TRICKLE;
+    if (bytes > share_of(all, 92)) return BUDGET_SLOW;
+    if (bytes > share_of(all, spill_percent(job, before >= BUDGET_SPILL))) return BUDGET_SPILL;
     return BUDGET_CALM;
 }
 
@@ -178,7 +205,7 @@ static void work_out(wr_job *job) {
 /* ---- workers ---- */
 /* An operator that stopped in the middle of a watermark may hold on to entries: its turn comes later. */
 static wr_status apply_limits(worker *w, uint32_t version, wr_err *err) {
-    bool all = true;
+    bool all = true, less = false;
     for (uint32_t i = 0; i < w->n_tasks; i++) {
         node   *n = w->tasks[i].head;
         int64_t bytes = atomic_load_explicit(&w->job->budget.limits[w->index * w->job->n_nodes + n->p->index], memory_order_relaxed);
@@ -187,10 +214,12 @@ static wr_status apply_limits(worker *w, uint32_t version, wr_err *err) {
             all = false;
             continue;
         }
+        less = less || (bytes && wr_account_bytes(&w->job->op_accts[w->index * w->job->n_nodes + n->p->index]) > bytes);
         n->limit_bytes = bytes;
         WR_TRY(n->op->vt->limit(n->op, bytes, err));
     }
     if (all) w->budget_version = version;
+    if (less && w->job->budget.of_process) wr_heap_purge();
     return WR_OK;
 }
 
@@ -198,7 +227,7 @@ wr_status budget_step(worker *w, int64_t now_us, wr_err *err) {
     wr_job *job = w->job;
     budget *b = &job->budget;
     int level = atomic_load_explicit(&b->level, memory_order_relaxed);
-    if (b->limit && (level != BUDGET_CALM || held(job) > share_of(atomic_load_explicit(&b->data, memory_order_relaxed), spill_percent(job, false))) &&
+    if (b->limit && (level != BUDGET_CALM || held(job) > share_of(usable(job), spill_percent(job, false))) &&
         (now_us - w->budget_us >= WORK_US || job->opts.simulate)) {
         w->budget_us = now_us;
         work_out(job);
@@ -222,13 +251,12 @@ bool budget_may_read(worker *w) {
 }
 
 /* ---- the coordinator ---- */
-static void look_at_process(wr_job *job, int64_t now_us) {
+static void look_at_process(wr_job *job) {
     budget *b = &job->budget;
     wr_heap heap;
     if (!b->of_process || !wr_heap_stats(&heap)) return;
     int64_t rss = wr_rss_bytes();
-    if (rss > b->limit - b->limit / 50 && heap.dirty > b->limit / 100 && now_us - b->purged_us >= PURGE_US) {
-        b->purged_us = now_us;
+    if (rss > b->limit - b->limit / 10 && heap.dirty > b->limit / 50) {
         if (rss > b->limit + b->limit / 20) wr_mem_pool_trim(POOL_BYTES_MIN);
         wr_heap_purge();
         rss = wr_rss_bytes();
@@ -237,10 +265,17 @@ static void look_at_process(wr_job *job, int64_t now_us) {
     atomic_store(&b->rss, rss);
     int64_t seen = WR_MAX(rss - heap.dirty - held(job), b->base), before = atomic_load(&b->reserve);
     bool    short_now = rss > b->limit - b->limit / 32; /* else a table that was copied while it grew is gone at the next look */
-    int64_t reserve = seen >= before ? (short_now ? seen : before + (seen - before) / 4) : before - (before - seen) / 16;
+    int64_t reserve = seen >= before ? (short_now ? seen : before + (seen - before) / 4) : before - (before - seen) / 64;
     reserve = WR_MIN(reserve, b->limit / 4 * 3); /* something must be left to work with */
     atomic_store(&b->reserve, reserve);
     atomic_store(&b->data, b->limit - reserve);
+}
+
+static void look_at_tier(wr_job *job, int64_t now_us) {
+    if (now_us - job->budget.tier_us < TIER_LOOK_US) return;
+    job->budget.tier_us = now_us;
+    wr_tier_stats stats;
+    wr_tier_stats_get(job->tier, &stats); /* brings its account up to date */
 }
 
 static void sample(wr_job *job, int64_t now_us) {
@@ -298,18 +333,23 @@ static wr_status used_up(wr_job *job, wr_err *err) {
     const wr_pnode *p = job->plan->nodes.at[most];
     bool    spills = false;
     for (uint32_t k = 0; k < job->n_workers; k++) spills = spills || can_spill(&job->workers[k].nodes[most]);
+    int64_t to_spill = spills && !b->spills_any ? least_to_spill(job) : 0;
     int64_t all = held(job), in_flight = wr_account_bytes(&job->queue_acct) + wr_account_bytes(&job->buffer_acct), reserve = atomic_load(&b->reserve);
     wr_sbuf limit = {0}, mine = {0}, parts = {0};
     wr_text_size(b->limit, &limit);
     wr_text_size(wr_account_bytes(&job->accts[most]), &mine);
-    wr_fail(err, WR_LIMIT, "WR201", "the memory budget of %s is used up: %s holds %s that cannot be spilled", limit.at, p->title, mine.at);
+    wr_fail(err, WR_LIMIT, "WR201", "the memory budget of %s is used up: %s holds %s%s", limit.at, p->title, mine.at,
+            to_spill ? "" : " that cannot be spilled");
     add_part(&parts, "all operators", state);
     add_part(&parts, "queues and input", in_flight);
     add_part(&parts, "tier and others", all - state - in_flight);
     add_part(&parts, "the process itself", reserve);
     double share = share_read(job), needs = (double)(all + reserve) * 1.1, to_end = share > 0.01 && share < 1 ? ((double)all / share + (double)reserve) * 1.1 : 0;
-    wr_err_detail(err, "%s; %s", parts.at, spills ? "what it keeps beside its keyed entries (timers, lists, panes) stays in memory" : "this operator keeps its state in memory only");
-    if (to_end > 0)
+    if (to_spill) wr_err_detail(err, "%s; to spill state to disk takes a budget of at least %" PRIi64 " MiB in this job", parts.at, mib_up((double)to_spill));
+    else wr_err_detail(err, "%s; %s", parts.at, spills ? "what it keeps beside its keyed entries (timers, lists, panes) stays in memory" : "this operator keeps its state in memory only");
+    if (to_spill)
+        wr_err_hint(err, "give --memory %" PRIi64 "MiB or more: state that is not used is then moved to disk", mib_up((double)to_spill));
+    else if (to_end > 0)
         wr_err_hint(err, "--memory %" PRIi64 "MiB would have come this far (%.0f %% of the input), the end needs about %" PRIi64
                     "MiB; or let the state forget: a shorter window or interval, or 'table.exec.state.ttl'", mib_up(needs), share * 100, mib_up(to_end));
     else
@@ -328,7 +368,11 @@ static wr_status stop_if_stuck(wr_job *job, wr_err *err) {
     }
     if (b->stuck_looks && bytes < b->stuck_bytes) b->stuck_looks = 0; /* it comes down */
     b->stuck_bytes = bytes;
-    return ++b->stuck_looks >= STUCK_LOOKS ? used_up(job, err) : WR_OK;
+    if (++b->stuck_looks < STUCK_LOOKS) return WR_OK;
+    if (b->no_spare || spill_reserve(job) == 0) return used_up(job, err);
+    b->no_spare = true; /* nothing more will be spilled: what was kept free for it may be used */
+    b->stuck_looks = 0;
+    return WR_OK;
 }
 
 wr_status budget_watch(wr_job *job, wr_err *err) {
@@ -338,7 +382,8 @@ wr_status budget_watch(wr_job *job, wr_err *err) {
     if (!b->limit || (now - b->looked_us < LOOK_US && !job->opts.simulate)) return WR_OK;
     if (atomic_exchange(&b->refused, false) && b->looked_us) atomic_fetch_add(&b->throttled_us, now - b->looked_us);
     b->looked_us = now;
-    look_at_process(job, now);
+    look_at_tier(job, now);
+    look_at_process(job);
     work_out(job);
     return stop_if_stuck(job, err);
 }

@@ -12,6 +12,7 @@ typedef enum budget_level { BUDGET_CALM, BUDGET_SPILL, BUDGET_SLOW, BUDGET_TRICK
 struct worker;
 typedef struct budget {
     int64_t          limit;             /* 0: none */
+    bool             spills_any;        /* some operator can, and the budget is large enough to open the tier */
     bool             of_process;        /* the budget is for the whole process: its resident size is watched */
     int64_t          base;              /* resident when the job was built, without what was charged then */
     _Atomic int64_t  reserve, data;
@@ -22,9 +23,11 @@ typedef struct budget {
     _Atomic bool     busy;              /* somebody works the limits out */
     _Atomic bool     refused;           /* a worker was refused a turn since the last look */
     _Atomic int64_t  throttled_us;
-    int64_t          looked_us, worked_us, purged_us, sampled_us;
+    int64_t          looked_us, worked_us, sampled_us, tier_us;
     int64_t          stuck_bytes;       /* SHUT and nothing moving: what was held at the last look */
     uint32_t         stuck_looks;
+    bool             no_spare;          /* nothing is kept free for the tier any more: everything that could be spilled was */
     forecast        *forecasts;         /* by node */
     uint64_t         spills;            /* times that limits were set anew */
 } budget;
+int64_t budget_tier_bytes(int64_t limit_bytes); /* the memory of the tier under that budget, once it is open */

@@ -364,6 +364,8 @@ rocksdb::Options options_of(wr_rocks *r, const wr_rocks_opts *o) {
     opt.write_buffer_size = size_t(buffers / 2);
     opt.arena_block_size = size_t(std::clamp<int64_t>(buffers / 64, 4096, 1 << 20));
     opt.max_write_buffer_number = 2;
+    opt.memtable_whole_key_filtering = true; /* most keys that are looked for are not in it: a filter is cheaper than the list */
+    opt.memtable_prefix_bloom_size_ratio = 0.1;
     opt.max_write_buffer_size_to_maintain = 0;
     r->piece_bytes = size_t(std::clamp<int64_t>(buffers / 32, 4096, 1 << 20));
 
