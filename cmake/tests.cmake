@@ -12,7 +12,7 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/src/api/session.c)
   add_executable(golden_fault ${fault_sources})
   target_link_libraries(golden_fault PRIVATE weir_api)
   file(GLOB sim_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/sim/*.c)
-  add_executable(sim ${sim_sources})
+  add_executable(sim ${sim_sources} ${CMAKE_SOURCE_DIR}/tests/golden/parse.c ${CMAKE_SOURCE_DIR}/tests/golden/files.c)
   target_link_libraries(sim PRIVATE weir_api)
 endif()
 

@@ -2,8 +2,10 @@
  *
  * Inputs     a (three files), b, dim (versions), cdc, up, bad: made from a fixed seed, out of order within the watermark's delay, some rows late;
  *            the six logs of Ridelo, ten minutes of them.
+ * Golden     the cases of tests/sql can stand for the list: their files are read in small pieces, so a checkpoint falls anywhere.
  * Jobs       every operator, every kind of file output. Each has one right answer at any number of workers, so none uses the clock.  */
 #include "sim.h"
+#include "../golden/golden.h"
 #include "connect/ridelo/ridelo.h"
 #include <stdio.h>
 
@@ -23,7 +25,7 @@ static const char PRELUDE[] =
 #define TO_FILE(cols, more) "CREATE TABLE o (" cols ") WITH ('connector'='filesystem','path'='/out/o.csv','format'='csv'" more ");\n"
 #define TO_STORE(cols) "CREATE TABLE o (" cols ") WITH ('connector'='capture');\n"
 
-const sim_job sim_jobs[] = {
+static const struct { const char *name, *sql; } list[] = {
     {"calc to a directory", TO_DIR("id BIGINT, x STRING, y BIGINT") "INSERT INTO o SELECT id, UPPER(name) || '!', v * 2 FROM a WHERE v % 3 <> 0;"},
     {"calc to a file", TO_FILE("id BIGINT, d DECIMAL(10,2)", "") "INSERT INTO o SELECT id, d + 1 FROM a;"},
     {"calc appended to a file", TO_FILE("id BIGINT, v BIGINT", ",'sink.if-exists'='append'") "INSERT INTO o SELECT id, v FROM a WHERE k < 5;"},
@@ -80,7 +82,54 @@ const sim_job sim_jobs[] = {
                        TO_STORE("k INT, n BIGINT, s BIGINT") "INSERT INTO o SELECT k, COUNT(*), SUM(v) FROM g GROUP BY k;"},
     {"ridelo", NULL},
 };
-uint32_t sim_n_jobs(void) { return WR_COUNT_OF(sim_jobs); }
+
+/* ---- golden cases as jobs ---- */
+typedef struct golden_file { char *text; golden_cases cases; } golden_file;
+static WR_ARR(golden_file) golden_files;
+static WR_ARR(sim_job) jobs;
+
+bool sim_jobs_from(const char *path) {
+    char        message[512];
+    golden_file f = {.text = golden_read_file(path)};
+    if (!f.text || !golden_parse(path, f.text, &f.cases, message, sizeof message)) {
+        fprintf(stderr, "%s\n", f.text ? message : path);
+        return false;
+    }
+    wr_arr_push(&golden_files, f);
+    for (uint32_t i = 0; i < f.cases.n; i++)
+        if (f.cases.at[i].rows && !f.cases.at[i].error) wr_arr_push(&jobs, (sim_job){f.cases.at[i].name, f.cases.at[i].sql, &f.cases.at[i]});
+    return true;
+}
+void sim_jobs_free(void) {
+    for (uint32_t i = 0; i < golden_files.n; i++) {
+        golden_file *f = &golden_files.at[i];
+        for (uint32_t k = 0; k < f->cases.n; k++) wr_arr_free(&f->cases.at[k].files), wr_arr_free(&f->cases.at[k].settings);
+        wr_arr_free(&f->cases);
+        wr_free(f->text);
+    }
+    wr_arr_free(&golden_files);
+    wr_arr_free(&jobs);
+}
+uint32_t sim_n_jobs(void) {
+    for (uint32_t i = 0; !golden_files.n && i < WR_COUNT_OF(list) && jobs.n < WR_COUNT_OF(list); i++) wr_arr_push(&jobs, (sim_job){list[i].name, list[i].sql, NULL});
+    return jobs.n;
+}
+const sim_job *sim_job_at(uint32_t index) { return &jobs.at[index]; }
+
+static char *golden_sql(const golden_case *c) {
+    wr_sbuf out = {0};
+    bool    said = false;
+    for (uint32_t i = 0; i < c->settings.n; i++) {
+        wr_sbuf_printf(&out, "SET '%s' = '%s'; ", c->settings.at[i].name, c->settings.at[i].text);
+        said = said || !strcmp(c->settings.at[i].name, "state.unbounded");
+    }
+    if (!said) wr_sbuf_addz(&out, "SET 'state.unbounded' = 'accepted'; ");
+    for (const char *at = c->sql; *at;) {
+        if (!strncmp(at, "${DIR}", 6)) wr_sbuf_addz(&out, "/in"), at += 6;
+        else wr_sbuf_addc(&out, *at++);
+    }
+    return out.at;
+}
 
 static char *ridelo_sql(const char *root) {
     char path[1024];
@@ -109,6 +158,7 @@ static char *ridelo_sql(const char *root) {
 }
 
 char *sim_job_sql(const sim_job *job, const char *root) {
+    if (job->golden) return golden_sql(job->golden);
     if (!job->sql) return ridelo_sql(root);
     wr_sbuf out = {0};
     wr_sbuf_addz(&out, PRELUDE);
@@ -219,6 +269,14 @@ static void put_ridelo(sim_world *w) {
 void sim_inputs(sim_world *w, const sim_job *job) {
     wr_rng rng;
     wr_rng_seed(&rng, 42);
+    if (job->golden) {
+        for (uint32_t i = 0; i < job->golden->files.n; i++) {
+            char path[512];
+            snprintf(path, sizeof path, "/in/%s", job->golden->files.at[i].name);
+            sim_world_put(w, path, wr_str_of(job->golden->files.at[i].text));
+        }
+        return;
+    }
     if (!job->sql) {
         put_ridelo(w);
         return;

@@ -9,8 +9,10 @@
  *            sim --seed N [--verbose]                                   one of them, exactly as before
  *            sim --faults                                               every k-th call fails, for every job; then the power fails there
  *            sim --seeds N --faults                                     both
+ *            --golden FILE.test (again for more): its cases instead of the list of jobs
  *            --root DIR: where examples/ lies. Last line: N passed, N failed.                                                        */
 #include "sim.h"
+#include "../golden/golden.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +25,8 @@ typedef struct options { const char *root, *job; uint64_t seeds, from, seed; boo
 static options opt = {.root = ".", .from = 1};
 
 /* ---- a job, planned once, with its right answer ---- */
-typedef struct prepared { wr_session *session; const wr_job_plan *plan; wr_sbuf answer; } prepared;
-static prepared ready[64];
+typedef struct prepared { wr_session *session; const wr_job_plan *plan; wr_sbuf answer; bool skip; /* a golden case with no or several jobs, or one that fails */ } prepared;
+static WR_ARR(prepared) ready;
 
 typedef struct run {
     const sim_job *job;
@@ -106,7 +108,9 @@ static bool outputs_right(run *r, const char *when) {
 }
 
 static prepared *prepare(const sim_job *job) {
-    prepared *p = &ready[job - sim_jobs];
+    uint32_t index = 0;
+    while (sim_job_at(index) != job) index++;
+    prepared *p = &ready.at[index];
     if (p->session) return p;
     wr_connector_register(&sim_capture);
     run r;
@@ -118,10 +122,16 @@ static prepared *prepare(const sim_job *job) {
     wr_session_load_text(p->session, job->name, wr_str_of(sql));
     wr_free(sql);
     wr_status status = wr_session_plan(p->session);
+    uint32_t n_jobs = 0;
     for (uint32_t i = 0; i < wr_session_n_steps(p->session); i++)
-        if (wr_session_step(p->session, i)->kind == WR_STEP_JOB) p->plan = wr_session_step(p->session, i)->job;
+        if (wr_session_step(p->session, i)->kind == WR_STEP_JOB) n_jobs++, p->plan = wr_session_step(p->session, i)->job;
     wr_run_opts ro = {.n_workers = 1};
-    if (status == WR_OK && p->plan) status = attempt(&r, &ro);
+    if (status == WR_OK && p->plan && n_jobs == 1) status = attempt(&r, &ro);
+    p->skip = job->golden && (status != WR_OK || !p->plan || n_jobs != 1);
+    if (p->skip) {
+        close_run(&r);
+        return p;
+    }
     if (status != WR_OK || !p->plan) {
         wr_sbuf text = {0};
         wr_session_report(p->session, &r.err, false, &text);
@@ -224,10 +234,11 @@ static bool go_on(run *r, uint32_t nth) {
 static bool run_seed(uint64_t seed, run *r) {
     wr_rng pick;
     wr_rng_seed(&pick, seed);
-    const sim_job *job = &sim_jobs[wr_rng_below(&pick, sim_n_jobs())];
+    const sim_job *job = sim_job_at((uint32_t)wr_rng_below(&pick, sim_n_jobs()));
     for (uint32_t i = 0; opt.job && i < sim_n_jobs(); i++)
-        if (!strcmp(sim_jobs[i].name, opt.job)) job = &sim_jobs[i];
+        if (!strcmp(sim_job_at(i)->name, opt.job)) job = sim_job_at(i);
     open_run(r, prepare(job), job, seed);
+    if (r->p->skip) return true;
     for (uint32_t nth = 0; go_on(r, nth);) nth++;
     if (r->failure[0] || !outputs_right(r, "the outputs differ")) return false;
     sim_world_power_loss(r->world);
@@ -255,8 +266,8 @@ static bool check_seed(uint64_t seed) {
     bool     ok = run_seed(seed, &r);
     uint64_t trace = r.world->trace;
     if (!ok) {
-        printf("FAIL seed %llu, job '%s'%s: %s\n%.*s  again: sim --seed %llu%s%s%s --verbose\n", (unsigned long long)seed, r.job->name, r.tier ? ", tier" : "", r.failure, WR_FMT(wr_sbuf_str(&r.history)),
-               (unsigned long long)seed, opt.job ? " --job '" : "", opt.job ? opt.job : "", opt.job ? "'" : "");
+        printf("FAIL seed %llu, job '%s'%s: %s\n%.*s  again: sim --seed %llu%s%s%s%s%s --verbose\n", (unsigned long long)seed, r.job->name, r.tier ? ", tier" : "", r.failure, WR_FMT(wr_sbuf_str(&r.history)),
+               (unsigned long long)seed, r.job->golden ? " --golden " : "", r.job->golden ? r.job->golden->path : "", r.job->golden ? " --job " : opt.job ? " --job '" : "", r.job->golden ? r.job->name : opt.job ? opt.job : "", opt.job && !r.job->golden ? "'" : "");
     } else if (opt.one) {
         printf("seed %llu, job '%s', trace %016llx\n%.*s", (unsigned long long)seed, r.job->name, (unsigned long long)trace, WR_FMT(wr_sbuf_str(&r.history)));
     }
@@ -278,6 +289,11 @@ static bool check_seed(uint64_t seed) {
 static bool fault_at(const sim_job *job, uint64_t k, bool power, bool *reached) {
     run r;
     open_run(&r, prepare(job), job, k * 2 + power);
+    if (r.p->skip) {
+        *reached = false;
+        close_run(&r);
+        return true;
+    }
     wr_run_opts ro = {.state_dir = "/state", .n_workers = 2, .batch_rows = 7, .chunk_bytes = 1000, .checkpoint_every_steps = 8, .seed = k};
     sim_world_boot(r.world, power ? (sim_faults){.crash_at_call = k} : (sim_faults){.fail_at_call = k});
     wr_status status = attempt(&r, &ro);
@@ -319,8 +335,8 @@ static tally work(uint32_t part) {
     tally t = {0};
     if (opt.faults) {
         for (uint32_t i = part; i < sim_n_jobs(); i += opt.processes) {
-            if (opt.job && strcmp(opt.job, sim_jobs[i].name) != 0) continue;
-            if (check_faults(&sim_jobs[i], &t.runs)) t.passed++;
+            if (opt.job && strcmp(opt.job, sim_job_at(i)->name) != 0) continue;
+            if (check_faults(sim_job_at(i), &t.runs)) t.passed++;
             else t.failed++;
         }
     }
@@ -330,6 +346,12 @@ static tally work(uint32_t part) {
         t.runs++;
     }
     return t;
+}
+
+static void free_ready(void) {
+    for (uint32_t k = 0; k < ready.n; k++) wr_session_free(ready.at[k].session), wr_sbuf_free(&ready.at[k].answer);
+    wr_arr_free(&ready);
+    sim_jobs_free();
 }
 
 static tally work_all(void) {
@@ -347,7 +369,7 @@ static tally work_all(void) {
         }
         tally t = work(i);
         ssize_t n = write(pipes[i][1], &t, sizeof t);
-        for (uint32_t k = 0; k < sim_n_jobs(); k++) wr_session_free(ready[k].session), wr_sbuf_free(&ready[k].answer);
+        free_ready();
         fflush(stdout);
         exit(n == sizeof t ? 0 : 1);
     }
@@ -377,6 +399,10 @@ int main(int argc, char **argv) {
         else if (!strcmp(a, "--faults")) opt.faults = true;
         else if (!strcmp(a, "--root")) opt.root = value, i++;
         else if (!strcmp(a, "--job")) opt.job = value, i++;
+        else if (!strcmp(a, "--golden") && *value) {
+            if (!sim_jobs_from(value)) return 2;
+            i++;
+        }
         else if (!strcmp(a, "--seed") && number(value, &opt.seed)) opt.one = true, i++;
         else if (!strcmp(a, "--seeds") && number(value, &opt.seeds)) i++;
         else if (!strcmp(a, "--from") && number(value, &opt.from)) i++;
@@ -389,9 +415,11 @@ int main(int argc, char **argv) {
     opt.processes = WR_MIN(opt.processes, 64u);
     if (opt.one) opt.from = opt.seed, opt.seeds = 1;
     if (opt.one) opt.processes = 1;
+    for (uint32_t i = 0; i < sim_n_jobs(); i++) wr_arr_push(&ready, (prepared){0});
     int64_t began = wr_mono_us(wr_world_posix());
     tally   t = work_all();
     printf("%llu runs in %.1f s\n", (unsigned long long)t.runs, (double)(wr_mono_us(wr_world_posix()) - began) / 1e6);
     printf("%llu passed, %llu failed\n", (unsigned long long)t.passed, (unsigned long long)t.failed);
+    free_ready();
     return t.failed ? 1 : 0;
 }

@@ -48,8 +48,11 @@ void sim_store_free(sim_store *store);
 void sim_outputs(sim_world *w, sim_store *store, wr_sbuf *out);
 
 /* ---- jobs.c ---- */
-typedef struct sim_job { const char *name, *sql; } sim_job;
-extern const sim_job sim_jobs[];
-uint32_t sim_n_jobs(void);
+struct golden_case;
+typedef struct sim_job { const char *name, *sql; const struct golden_case *golden; } sim_job;
+uint32_t       sim_n_jobs(void);
+const sim_job *sim_job_at(uint32_t index);
+bool           sim_jobs_from(const char *path); /* the cases of a golden file instead of the list; may be called more than once */
+void           sim_jobs_free(void);
 char    *sim_job_sql(const sim_job *job, const char *root); /* with the tables it reads; root: where examples/ lies. wr_free */
 void     sim_inputs(sim_world *w, const sim_job *job);
