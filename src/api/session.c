@@ -236,6 +236,20 @@ static wr_status run_job(wr_session *s, uint32_t step, wr_err *err) {
     return status;
 }
 
+wr_status wr_session_upgrade_look(wr_session *s, uint32_t index, wr_upgrade *out, wr_upgrade_cost *cost, wr_err *err) {
+    wr_run_opts opts = run_opts(s, index);
+    return wr_upgrade_look(s->steps.at[index].job, &opts, out, cost, err);
+}
+
+wr_status wr_session_upgrade_apply(wr_session *s, uint32_t index, const wr_upgrade *upgrade, wr_err *err) {
+    const wr_job_plan *plan = s->steps.at[index].job;
+    link_plan(s, plan);
+    wr_account_init(&s->acct, NULL, "weir", wr_session_memory(s));
+    wr_run_opts opts = run_opts(s, index);
+    opts.tick = NULL;
+    return wr_upgrade_apply(plan, &opts, upgrade, err);
+}
+
 wr_status wr_session_run_step(wr_session *s, uint32_t index, wr_err *err) {
     wr_err spare;
     if (!err) err = &spare;

@@ -9,7 +9,7 @@
  * Thread     one thread; wr_session_stop from any thread or a signal handler; callbacks: on_rows from the worker that owns the sink (one at a
  *            time for one job), the others from the caller's thread.                                                       */
 #pragma once
-#include "run/run.h"
+#include "run/upgrade.h"
 
 typedef struct wr_session wr_session;
 enum { WR_MEMORY_DEFAULT_BYTES = 256 << 20 }; /* or a quarter of the machine's memory, if that is less */
@@ -72,6 +72,10 @@ wr_status wr_session_run(wr_session *session, wr_err *err);
 wr_status wr_session_run_step(wr_session *session, uint32_t index, wr_err *err); /* one of them, again if wanted */
 void      wr_session_stop(wr_session *session);  /* async-signal-safe */
 bool      wr_session_stopped(const wr_session *session);
+
+/* What happens to the state in the state directory when step `index` (a job) goes on from it; and doing it. See run/upgrade.h. */
+wr_status wr_session_upgrade_look(wr_session *session, uint32_t index, wr_upgrade *out, wr_upgrade_cost *cost, wr_err *err);
+wr_status wr_session_upgrade_apply(wr_session *session, uint32_t index, const wr_upgrade *upgrade, wr_err *err);
 
 /* Everything of one script in one call: load, plan, run. For tests. */
 wr_status wr_session_exec(wr_session *session, const char *name, wr_str text, wr_err *err);

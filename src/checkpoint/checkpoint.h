@@ -24,6 +24,7 @@ typedef enum wr_section_kind {
     WR_SECTION_FILES,     /* list of the tier's immutable files: name, stored name, size, XXH3 (written and read by checkpoint/) */
     WR_SECTION_FILE,      /* owner: name; one small file of the tier, whole */
     WR_SECTION_ABOUT,     /* owner: node id, instance: worker; what the state is and how much, for people (run/image.c) */
+    WR_SECTION_PLAN,      /* what the state of each node means and keeps (run/upgrade.h) */
 } wr_section_kind;
 
 typedef struct wr_section {

@@ -20,6 +20,7 @@ int cmd_explain(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
 int cmd_fmt(int argc, char **argv);
+int cmd_upgrade(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_savepoint(int argc, char **argv);
 int cmd_state(int argc, char **argv);

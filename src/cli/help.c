@@ -121,6 +121,18 @@ static const page pages[] = {
      "      --epoch N        this checkpoint instead of the newest (diff: of A)\n"
      "      --limit N        how many keys: 10\n"
      "      --json\n"},
+    {"upgrade", "what an edited script means for the state of the running one, and carrying it over",
+     "usage: weir upgrade [options] STATE_DIR FILE...\n"
+     "\n" SCRIPT_OPTIONS
+     "  -p, --workers N      for a rebuild\n"
+     "      --memory SIZE    for a rebuild\n"
+     "      --apply          do it; without it only say what would happen (the job may be running)\n"
+     "      --json           one JSON document\n"
+     "\n"
+     "For every state and output of the new script: kept (unchanged), moved (the same under another name), changed (an output that gets other\n"
+     "rows from here on), rebuilt (computed anew from the logs, up to the checkpoint), dropped. With --apply the job must be stopped; the\n"
+     "checkpoint is carried over and 'weir run --state-dir STATE_DIR FILE...' goes on. The way back is in STATE_DIR/before-upgrade:\n"
+     "weir run --restore STATE_DIR/before-upgrade --state-dir NEW with the old script.\n"},
     {"help", "this, and 'weir help COMMAND', exit-codes, settings, connectors, formats", NULL},
     {"version", "what this is", "usage: weir version\n"},
 };
@@ -144,7 +156,6 @@ static const page later[] = {
     {"replay", "dead letters back into the job", NULL},
     {"restore", "it is an option of run: weir run --restore SAVEPOINT --state-dir DIR job.sql", NULL},
     {"rescale", "rescaling a running job; a job stopped with --state-dir may go on with another -p", NULL},
-    {"upgrade", "comparing the state of an old script with a new one", NULL},
     {"lab", "the labs", NULL},
 };
 

@@ -199,7 +199,8 @@ static wr_status make_sink(wr_job *job, node *n, wr_err *err) {
     wr_table_info info;
     table_info_of(job, n->p, &info);
     if (n->p->sink.table) note_not_null(job, n, &info);
-    const wr_connector *c = sink_connector(job, n->p);
+    bool                muted = job->opts.muted && job->opts.muted[n->p->index]; /* it runs where it would run */
+    const wr_connector *c = muted ? wr_connector_find(WR_STR("blackhole")) : sink_connector(job, n->p);
     n->flush_always = !job->opts.state_dir || !c->guarantee || c->guarantee(&info) == WR_AT_LEAST_ONCE;
     wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
     *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = &job->accts[n->p->index], .diags = job->opts.diags,
@@ -223,7 +224,7 @@ static wr_status make_node(wr_job *job, worker *w, const wr_pnode *p, wr_err *er
     }
     n->ctx = (wr_op_ctx){.world = job->opts.world, .acct = &job->op_accts[w->index * job->n_nodes + p->index], .ledger = &n->ledger, .tz = job->plan->tz, .worker = w->index,
                          .n_workers = job->n_workers, .n_key_groups = job->n_groups, .batch_rows = job->batch_rows};
-    n->ctx.id = p->id;
+    n->ctx.id = job->generation ? wr_arena_printf(job->arena, "%s@%u", p->id, job->generation) : p->id;
     n->ctx.tier = job->tier;
     group_range(job, n, &n->ctx.group_from, &n->ctx.group_to);
     if (p->kind == WR_P_SINK) return make_sink(job, n, err);

@@ -126,7 +126,7 @@ typedef struct source {
     uint64_t        assigned, published;   /* turn numbers */
     WR_ARR(part_state) parts;
     int64_t         wm;
-    bool            wm_idle, ended, waiting;
+    bool            wm_idle, ended, waiting, held; /* held: not read at all (wr_run_opts.until) */
     int64_t         retry_at_us;
     uint32_t        on_error;              /* 0 fail, 1 skip, 2 dead-letter */
     wr_file        *dead;
@@ -254,6 +254,7 @@ struct wr_job {
     char               attempt_error[256];
     wr_checkpoint_report history[WR_CHECKPOINT_HISTORY]; /* ring: epochs_done counts; under report_lock */
     bool               finished_before;    /* restored state says the job had ended */
+    uint32_t           generation;         /* upgrades so far: names of new tables of the tier carry it, so that they are never those of an old meaning */
     /* reports */
     wr_mutex          *report_lock;
     _Atomic uint64_t   report_want;
@@ -280,6 +281,7 @@ wr_status task_step(task *t, bool *progress, wr_err *err);
 wr_status source_step(worker *w, bool *progress, wr_err *err);
 wr_status sources_open(wr_job *job, wr_err *err);
 void      sources_close(wr_job *job);
+bool      sources_at_limit(wr_job *job);                                           /* of wr_run_opts.until */
 wr_status sources_sync_letters(wr_job *job, wr_err *err);
 void      source_state_save(source *s, wr_sbuf *out);
 wr_status source_state_load(wr_job *job, source *s, wr_reader *in, wr_err *err);

@@ -85,6 +85,7 @@ static wr_status coordinate(wr_job *job, bool *leave, wr_err *err) {
         job->finished = *leave = true;
         return WR_OK;
     }
+    if (job->opts.until && sources_at_limit(job)) wr_job_stop(job);
     bool stopping = atomic_load(&job->stop) == 1;
     if (stopping && !job->opts.state_dir) {
         *leave = true;

@@ -28,6 +28,9 @@ typedef struct wr_run_opts {
     uint32_t    checkpoints_kept;      /* 0 = WR_CHECKPOINTS_KEPT */
     uint32_t    failed_checkpoints;    /* so many attempts to write one may fail in a row */
     int64_t     tier_attach_bytes;     /* state of an operator's instance from this size on goes through the tier; 0 = the default (1 MiB), -1 = always */
+    const struct wr_checkpoint *until; /* read the sources up to the positions of this checkpoint (those it does not know: not at all), make a checkpoint
+                                        * there and end, without the end of input; no dead letters are written. For rebuilding state */
+    const bool *muted;                 /* by plan index: sinks that write nothing; NULL: none */
     bool        force_bounded, force_tail;
     bool        final_rows;            /* result sinks: --final */
     const char *print_style;           /* result sinks: see connect.h */

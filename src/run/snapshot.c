@@ -8,6 +8,7 @@
  * Invariant  at most one epoch is open; everything in a checkpoint belongs to the same cut.
  * Thread     trigger, poll, restore, final: coordinator; task and source chains: the worker; snap_lock guards writer and times.     */
 #include "run/internal.h"
+#include "run/upgrade.h"
 #include <stdio.h>
 
 void ledger_save(const wr_ledger *l, wr_sbuf *out) {
@@ -162,7 +163,10 @@ static void put_job_section(wr_job *job, bool finished) {
         const char *id = job->plan->nodes.at[i]->id;
         wr_put_bytes(&buf, id, strlen(id));
     }
+    wr_put_u32(&buf, job->generation);
     put(job, WR_SECTION_JOB, WR_STR("job"), 0, &buf);
+    wr_upgrade_put_plan(job->plan, &buf);
+    put(job, WR_SECTION_PLAN, WR_STR("plan"), 0, &buf);
 }
 
 static void put_source_sections(wr_job *job) {
@@ -334,9 +338,10 @@ wr_status snapshot_check(wr_job *job, wr_err *err) {
         wr_fail(err, WR_USER, "WR305", "the state in %s belongs to another job or an earlier version of this one", job->opts.state_dir);
         wr_err_detail(err, "it has %u operators, this job has %u; %u are the same%s%.*s", n, job->n_nodes, known, stranger.len ? "; not here: " : "",
                       WR_FMT(stranger));
-        wr_err_hint(err, "give another --state-dir, or start over with --fresh");
+        wr_err_hint(err, "'weir upgrade %s SCRIPT' says what of it can be carried over, and does it; or start over with --fresh", job->opts.state_dir);
         return WR_USER;
     }
+    if (in.at < in.end) job->generation = wr_get_u32(&in);
     job->n_groups = groups; /* fixed at first start; the operators are built after this */
     return WR_OK;
 }
@@ -411,7 +416,7 @@ static wr_status load_sections(wr_job *job, const wr_checkpoint *ck, wr_err *err
         case WR_SECTION_LEDGER:
             if (!superseded(ck, i)) load_ledger(job, s);
             break;
-        case WR_SECTION_JOB: case WR_SECTION_SINK: case WR_SECTION_FILES: case WR_SECTION_FILE: case WR_SECTION_ABOUT: break;
+        case WR_SECTION_JOB: case WR_SECTION_SINK: case WR_SECTION_FILES: case WR_SECTION_FILE: case WR_SECTION_ABOUT: case WR_SECTION_PLAN: break;
         }
     }
     return WR_OK;

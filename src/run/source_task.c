@@ -32,6 +32,33 @@ static wr_status open_dead_letters(wr_job *job, source *s, const wr_table_info *
     return WR_OK;
 }
 
+/* The positions of the checkpoint that the job is to stop at. */
+static wr_status read_until(wr_job *job, source *s, wr_err *err) {
+    const wr_section *at = wr_checkpoint_find(job->opts.until, WR_SECTION_SOURCE, wr_str_of(s->p->id));
+    s->held = at == NULL;
+    if (!at) return WR_OK;
+    if (!s->src->vt->until) {
+        wr_fail(err, WR_UNSUPPORTED, "0A000", "the table '%.*s' cannot be read again up to a position: its rows are gone once they were given", WR_FMT(s->p->source.table->name));
+        err->at = s->p->at;
+        return WR_UNSUPPORTED;
+    }
+    wr_reader in = {.at = (const uint8_t *)at->content.ptr, .end = (const uint8_t *)at->content.ptr + at->content.len};
+    wr_str    positions = wr_get_bytes(&in);
+    in = (wr_reader){.at = (const uint8_t *)positions.ptr, .end = (const uint8_t *)positions.ptr + positions.len};
+    return s->src->vt->until(s->src, &in, err);
+}
+
+bool sources_at_limit(wr_job *job) {
+    bool all = true;
+    wr_mutex_lock(job->turn_lock);
+    for (uint32_t i = 0; i < job->n_sources; i++) {
+        source *s = &job->sources[i];
+        all = all && (s->held || s->ended || (s->src && s->src->vt->at_limit(s->src)));
+    }
+    wr_mutex_unlock(job->turn_lock);
+    return all;
+}
+
 static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     s->wm = WR_TIME_MIN;
     if (s->p->kind == WR_P_VALUES) return WR_OK;
@@ -47,6 +74,7 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     wr_str policy = wr_option_string(&info.options, wr_source_specs, "on-error");
     s->on_error = wr_str_eq(policy, WR_STR("skip")) ? ON_ERROR_SKIP : wr_str_eq(policy, WR_STR("dead-letter")) ? ON_ERROR_DEAD_LETTER : ON_ERROR_FAIL;
     if (!wr_options_find(&info.options, "on-error") && wr_options_skip_bad(&info.options)) s->on_error = ON_ERROR_SKIP;
+    if (job->opts.until) return read_until(job, s, err);
     return s->on_error == ON_ERROR_DEAD_LETTER && !job->opts.redirect ? open_dead_letters(job, s, &info, err) : WR_OK;
 }
 
@@ -147,7 +175,7 @@ static const uint64_t *held_partitions(source *s, uint64_t *bits, uint32_t words
 
 /* ---- assign ---- */
 static bool readable(const wr_job *job, const source *s, int64_t now_us) {
-    if (s->ended) return false;
+    if (s->ended || s->held) return false;
     return !s->src || now_us >= s->retry_at_us || job->opts.simulate;
 }
 
