@@ -376,7 +376,7 @@ rocksdb::Options options_of(wr_rocks *r, const wr_rocks_opts *o) {
     opt.level0_file_num_compaction_trigger = 8;
     opt.level0_slowdown_writes_trigger = 48;
     opt.level0_stop_writes_trigger = 80;
-    opt.target_file_size_base = uint64_t(std::clamp<int64_t>(memory / 4, 1 << 20, 32 << 20));
+    opt.target_file_size_base = uint64_t(std::clamp<int64_t>(memory / 24, 1 << 20, 8 << 20)); /* building a Ribbon filter takes some 50 bytes a key of the file */
     opt.compression = rocksdb::kLZ4Compression;
     opt.periodic_compaction_seconds = 0;
     opt.ttl = 0;
