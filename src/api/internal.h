@@ -22,6 +22,8 @@ struct wr_session {
     uint32_t        n_run;        /* steps before it have run */
     _Atomic bool    stop;
     bool            stop_sent;    /* to the running job */
+    const char     *stats_dir;    /* of the running job; NULL: nothing is remembered */
+    int64_t         stats_saved_us;
     wr_account      acct;
     uint64_t        id;           /* how a connector of ours finds the session again */
     wr_mutex       *push_lock;

@@ -6,7 +6,7 @@
 #include "api/internal.h"
 #include <stdio.h>
 
-enum { KEY_GROUPS_MAX = 32768, WORKERS_MAX = 64 };
+enum { KEY_GROUPS_MAX = 32768, WORKERS_MAX = 64, STATS_EVERY_US = 10000000 };
 
 wr_session *wr_session_new(const wr_session_opts *opts) {
     wr_session *s = wr_calloc(1, sizeof *s);
@@ -167,12 +167,21 @@ wr_status wr_session_plan(wr_session *s) {
 }
 
 /* ---- running ---- */
+static void remember(wr_session *s, wr_job *job) { /* for the bill of the next run */
+    wr_job_status now;
+    wr_job_status_get(job, &now);
+    if (!now.finished_before && now.rows_in) wr_stats_save(&now, s->world, s->stats_dir);
+    wr_arena_free(now.arena);
+    s->stats_saved_us = wr_mono_us(s->world);
+}
+
 static void tick(void *arg, wr_job *job) {
     wr_session *s = arg;
     if (!s->stop_sent && wr_session_stopped(s)) {
         s->stop_sent = true;
         wr_job_stop(job);
     }
+    if (s->stats_dir && wr_mono_us(s->world) - s->stats_saved_us > STATS_EVERY_US) remember(s, job);
     if (s->opts.on_tick) s->opts.on_tick(s->opts.arg, job);
 }
 
@@ -214,6 +223,23 @@ static wr_run_opts run_opts(wr_session *s, uint32_t step) {
                          .result = link_result(s), .result_arg = s};
 }
 
+wr_status wr_session_sample(wr_session *s, uint32_t index, int64_t for_us, wr_bill_facts **out, wr_err *err) {
+    wr_job_plan *plan = s->steps.at[index].job;
+    link_plan(s, plan);
+    wr_account_init(&s->acct, NULL, "weir", wr_session_memory(s));
+    wr_run_opts opts = run_opts(s, index);
+    WR_TRY(wr_job_sample(plan, &opts, for_us, s->arena, out, err));
+    wr_bill_apply(plan, *out, s->arena);
+    return WR_OK;
+}
+
+wr_bill_facts *wr_session_last_run(wr_session *s, uint32_t index) {
+    const char *dir = state_dir_of(s, index);
+    wr_bill_facts *facts = dir ? wr_stats_load(s->steps.at[index].job, s->world, dir, s->arena) : NULL;
+    if (facts) wr_bill_apply(s->steps.at[index].job, facts, s->arena);
+    return facts;
+}
+
 static wr_status run_job(wr_session *s, uint32_t step, wr_err *err) {
     const wr_job_plan *plan = s->steps.at[step].job;
     link_plan(s, plan);
@@ -221,6 +247,8 @@ static wr_status run_job(wr_session *s, uint32_t step, wr_err *err) {
     wr_run_opts opts = run_opts(s, step);
     wr_job     *job = NULL;
     s->stop_sent = false;
+    s->stats_dir = opts.simulate ? NULL : opts.state_dir;
+    s->stats_saved_us = wr_mono_us(s->world);
     wr_status status = wr_job_new(plan, &opts, &job, err);
     if (status != WR_OK) return status;
     if (s->opts.on_start) s->opts.on_start(s->opts.arg, plan, job);
@@ -231,6 +259,7 @@ static wr_status run_job(wr_session *s, uint32_t step, wr_err *err) {
         if (!now.finished) status = wr_fail(err, WR_CANCELLED, "WR901", "stopped on request");
         wr_arena_free(now.arena);
     }
+    if (s->stats_dir) remember(s, job);
     if (s->opts.on_end) s->opts.on_end(s->opts.arg, plan, job, status, err);
     wr_job_free(job);
     return status;

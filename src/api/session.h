@@ -70,6 +70,10 @@ const wr_step    *wr_session_step(const wr_session *session, uint32_t index);
  * err code "WR900"); the steps left over are dropped. On WR_USER err may be empty and the diagnostics say why (connector options). */
 wr_status wr_session_run(wr_session *session, wr_err *err);
 wr_status wr_session_run_step(wr_session *session, uint32_t index, wr_err *err); /* one of them, again if wanted */
+/* Facts for the bill of a job step, in the session's arena, and the bill made out anew with them. sample: reads the sources for so long (wr_job_sample);
+ * last_run: from the state directory of the options; NULL if there is none. */
+wr_status wr_session_sample(wr_session *session, uint32_t index, int64_t for_us, wr_bill_facts **out, wr_err *err);
+wr_bill_facts *wr_session_last_run(wr_session *session, uint32_t index);
 void      wr_session_stop(wr_session *session);  /* async-signal-safe */
 bool      wr_session_stopped(const wr_session *session);
 

@@ -177,8 +177,8 @@ char *weir_explain(weir *w, int json) {
     for (uint32_t i = s->n_run; i < s->steps.n; i++) {
         if (s->steps.at[i].kind != WR_STEP_JOB) continue;
         if (json && n) wr_sbuf_addc(&out, ',');
-        if (json) wr_plan_explain_json(s->steps.at[i].job, &out);
-        else wr_plan_explain(s->steps.at[i].job, &out);
+        if (json) wr_plan_explain_json(s->steps.at[i].job, NULL, &out);
+        else wr_plan_explain(s->steps.at[i].job, NULL, &out);
         n++;
     }
     if (json) wr_sbuf_addc(&out, ']');

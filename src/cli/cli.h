@@ -44,12 +44,13 @@ typedef struct job_args {            /* options that run, explain and check shar
 } job_args;
 /* getopt values above any character. */
 enum { OPT_MEMORY = 256, OPT_STATE_DIR, OPT_FRESH, OPT_ACCEPT_OLDER, OPT_SET, OPT_FORMAT, OPT_FINAL, OPT_CHANGELOG, OPT_JSON, OPT_BATCH_ROWS,
-       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_REPLAY, OPT_RUNS, OPT_GEN_FIRST };
+       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_REPLAY, OPT_RUNS, OPT_SAMPLE, OPT_PRICES, OPT_GEN_FIRST };
 /* Makes the session, sets and loads everything; NULL after an error was printed (*code says which). */
 wr_session *job_session(job_args *args, const char *command, int *code);
 void        job_args_free(job_args *args);
 /* Takes one option that all three commands know; false if it is none of them. *code != 0: it was wrong and that has been said. */
 bool        job_option(job_args *args, const char *command, int opt, const char *value, int *code);
+bool        take_duration(const char *command, const char *option, const char *value, int64_t *out, int *code); /* true; *code as above */
 void        job_files(job_args *args, int argc, char **argv, int from);
 /* Diagnostics and error to stderr (JSON: one line). */
 void        print_report(const wr_session *session, const wr_err *err, bool json);

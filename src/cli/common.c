@@ -30,7 +30,7 @@ static bool take_count(const char *command, const char *option, const char *valu
     return true;
 }
 
-static bool take_duration(const char *command, const char *option, const char *value, int64_t *out, int *code) {
+bool take_duration(const char *command, const char *option, const char *value, int64_t *out, int *code) {
     bool bare = value[0] && value[strspn(value, "0123456789.")] == '\0'; /* a bare number would mean milliseconds */
     if (!bare && wr_parse_duration(wr_str_of(value), out) && *out > 0) return true;
     *code = usage_error(command, "%s: expected a duration such as 5s or '1 min', got '%s'", option, value);

@@ -35,9 +35,15 @@ static const page pages[] = {
      "\n"
      "Rows of a bare SELECT go to stdout, everything else to stderr. Ctrl-C makes a last checkpoint (with --state-dir), prints where\n"
      "every row went and how to go on; a second Ctrl-C ends at once.\n"},
-    {"explain", "plan, changelog kinds, time attributes and the state bill; nothing is read",
+    {"explain", "plan, changelog kinds, time attributes and the state bill",
      "usage: weir explain [options] FILE...\n"
      "\n" SCRIPT_OPTIONS
+     "      --sample 10s     read the sources for so long, or to their end, and count: rates, keys, sizes; nothing is written\n"
+     "      --state-dir DIR  figures of the last run that kept its state there\n"
+     "      --memory SIZE    the budget that is compared with; default as for run\n"
+     "  -p, --workers N      default as for run\n"
+     "      --checkpoint-every 10s\n"
+     "      --prices FILE    what it costs a month; examples/prices.conf is such a file\n"
      "      --json           one JSON document\n"
      "\n"
      "For every operator: what it does, what kind of changes come out, what it has to remember, what bounds that, and the bytes.\n"

@@ -1,4 +1,4 @@
-/* cli/run.c: `weir run`: options, signals, the run, the exit code; and `weir explain`, `weir check`, which stop before the run.
+/* cli/run.c: `weir run`: options, signals, the run, the exit code; and `weir check`.
  *
  * Signals    the first SIGINT or SIGTERM asks the session to stop (checkpoint, if there is a state directory, then a clean end); the second
  *            ends the process at once. A write to a closed pipe on stdout stops the job without a word.
@@ -202,72 +202,51 @@ int cmd_run(int argc, char **argv) {
     return pipe_closed ? code : finish_stdout(code);
 }
 
-/* ---- explain, check ---- */
+/* ---- check ---- */
 static uint32_t n_jobs(const wr_session *session) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < wr_session_n_steps(session); i++) n += wr_session_step(session, i)->kind == WR_STEP_JOB;
     return n;
 }
 
-static void explain_jobs(const wr_session *session, bool json, wr_sbuf *out) {
-    uint32_t nth = 0, jobs = n_jobs(session);
-    if (json) wr_sbuf_addz(out, "{\"jobs\":[");
-    for (uint32_t i = 0; i < wr_session_n_steps(session); i++) {
-        const wr_step *step = wr_session_step(session, i);
-        if (step->kind != WR_STEP_JOB) continue;
-        nth++;
-        if (json) {
-            if (nth > 1) wr_sbuf_addc(out, ',');
-            wr_plan_explain_json(step->job, out);
-        } else {
-            if (jobs > 1) wr_sbuf_printf(out, "%sjob %u of %u\n", nth > 1 ? "\n" : "", nth, jobs);
-            wr_plan_explain(step->job, out);
-        }
-    }
-    if (!json && !jobs) wr_sbuf_addz(out, "no job: the script only declares\n");
-}
-
-static int stop_before_run(int argc, char **argv, const char *command, bool explain) {
-    job_args  args = {0};
-    run_flags flags = {0};
-    int       code = parse(argc, argv, command, &args, &flags);
-    if (code >= 0) return job_args_free(&args), code;
-    signal(SIGPIPE, SIG_IGN);
-    wr_session *session = job_session(&args, command, &code);
-    if (!session) return job_args_free(&args), code;
-    wr_status status = wr_session_plan(session);
+static int check_session(wr_session *session, const job_args *args) {
     wr_diags *diags = wr_session_diags(session);
     wr_sbuf   out = {0};
+    for (uint32_t i = 0; i < wr_session_n_steps(session); i++)
+        if (wr_session_step(session, i)->kind == WR_STEP_JOB) wr_plan_check(wr_session_step(session, i)->job, diags);
+    if (args->json) { /* one document on stdout */
+        wr_sbuf_addz(&out, "{\"diagnostics\":");
+        wr_diags_json(diags, &out);
+        wr_sbuf_addz(&out, "}\n");
+    } else if (!diags->n_errors) {
+        wr_sbuf_printf(&out, "%s: can run, %u job%s", args->files.n ? args->files.at[0] : "-e", n_jobs(session), n_jobs(session) == 1 ? "" : "s");
+        if (diags->n_warnings) wr_sbuf_printf(&out, ", %u warning%s", diags->n_warnings, diags->n_warnings == 1 ? "" : "s");
+        wr_sbuf_addc(&out, '\n');
+    }
+    if (!args->json) print_report(session, NULL, false);
+    if (out.len) fwrite(out.at, 1, out.len, stdout);
+    wr_sbuf_free(&out);
+    return diags->n_errors ? CLI_REFUSED : CLI_OK;
+}
+
+int cmd_check(int argc, char **argv) {
+    job_args  args = {0};
+    run_flags flags = {0};
+    int       code = parse(argc, argv, "check", &args, &flags);
+    if (code >= 0) return job_args_free(&args), code;
+    signal(SIGPIPE, SIG_IGN);
+    wr_session *session = job_session(&args, "check", &code);
+    if (!session) return job_args_free(&args), code;
+    wr_status status = wr_session_plan(session);
     if (flags.replay && status == WR_OK) {
         catch_signals(session);
         code = replay_session(session, args.files.n ? args.files.at[0] : "-e", args.json, args.quiet, flags.runs, flags.seed);
         atomic_store(&running, NULL);
-        wr_session_free(session);
-        job_args_free(&args);
-        return finish_stdout(code);
+    } else {
+        code = check_session(session, &args);
+        if (status != WR_OK) code = exit_code_of(status);
     }
-    if (!explain)
-        for (uint32_t i = 0; i < wr_session_n_steps(session); i++)
-            if (wr_session_step(session, i)->kind == WR_STEP_JOB) wr_plan_check(wr_session_step(session, i)->job, diags);
-    if (explain && (status == WR_OK || n_jobs(session))) explain_jobs(session, args.json, &out);
-    else if (args.json) wr_sbuf_addz(&out, explain ? "{\"jobs\":[" : "{");
-    if (args.json) { /* one document on stdout */
-        wr_sbuf_addz(&out, explain ? "],\"diagnostics\":" : "\"diagnostics\":");
-        wr_diags_json(diags, &out);
-        wr_sbuf_addz(&out, "}\n");
-    } else if (!explain && !diags->n_errors) {
-        wr_sbuf_printf(&out, "%s: can run, %u job%s", args.files.n ? args.files.at[0] : "-e", n_jobs(session), n_jobs(session) == 1 ? "" : "s");
-        if (diags->n_warnings) wr_sbuf_printf(&out, ", %u warning%s", diags->n_warnings, diags->n_warnings == 1 ? "" : "s");
-        wr_sbuf_addc(&out, '\n');
-    }
-    if (!args.json) print_report(session, NULL, false);
-    if (out.len) fwrite(out.at, 1, out.len, stdout);
-    wr_sbuf_free(&out);
-    code = exit_code_of(diags->n_errors && status == WR_OK ? WR_USER : status);
     wr_session_free(session);
     job_args_free(&args);
     return finish_stdout(code);
 }
-
-int cmd_explain(int argc, char **argv) { return stop_before_run(argc, argv, "explain", true); }
-int cmd_check(int argc, char **argv) { return stop_before_run(argc, argv, "check", false); }

@@ -76,7 +76,8 @@ static void start_json(watch *w, const wr_job_plan *plan, const wr_job_status *s
                    wr_session_memory(w->session), o->memory_bytes > 0 ? "option" : "default");
     if (o->state_dir) wr_sbuf_add_json(out, wr_str_of(o->state_dir));
     else wr_sbuf_addz(out, "null");
-    wr_sbuf_printf(out, ",\"restored_epoch\":%" PRIu64 ",\"bounded\":%s,\"sources\":[", s->restored_epoch, plan->bounded ? "true" : "false");
+    wr_sbuf_printf(out, ",\"restored_epoch\":%" PRIu64 ",\"rss_bytes\":%" PRIi64 ",\"bounded\":%s,\"sources\":[", s->restored_epoch, wr_rss_bytes(),
+                   plan->bounded ? "true" : "false");
     for (uint32_t i = 0; i < s->n_sources; i++) {
         wr_str table;
         table_name(s->sources[i].node, &table);

@@ -144,6 +144,15 @@ void wr_agg_bytes(const wr_agg *aggs, uint32_t n, bool retract_input, double *fi
     wr_aggs_free(a);
 }
 
+double wr_agg_list_bytes(const wr_agg *aggs, uint32_t n, bool retract_input) {
+    double   fixed, per_value;
+    wr_aggs *a = wr_aggs_new(aggs, n, retract_input, retract_input);
+    wr_agg_bytes(aggs, n, retract_input, &fixed, &per_value);
+    fixed -= a->bytes;
+    wr_aggs_free(a);
+    return fixed;
+}
+
 /* ---- cells ---- */
 
 static wr_cell cell_int(int64_t v) { return (wr_cell){{(uint64_t)v, 0}}; }

@@ -376,3 +376,9 @@ wr_op *wr_interval_join_new(const wr_interval_join_opts *opts, const wr_schema *
     wr_join_out_init(&j->o, &j->base);
     return &j->base.op;
 }
+
+double wr_interval_join_key_bytes(double key_bytes) { return wr_kmap_entry_bytes(sizeof(keyed), key_bytes); }
+double wr_interval_join_row_bytes(double row_bytes, double per_key) {
+    double cap = wr_join_array_cap(per_key, 4, true);
+    return wr_join_piece_bytes(sizeof(wr_join_row) + row_bytes) + cap * sizeof(wr_join_ent) / WR_MAX(per_key, 1.0);
+}

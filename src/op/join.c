@@ -458,3 +458,12 @@ wr_op *wr_join_new(const wr_join_opts *opts, const wr_schema *left, const wr_sch
     wr_join_out_init(&j->emit, &j->base);
     return &j->base.op;
 }
+
+double wr_join_key_bytes(const wr_join_opts *opts, double key_bytes) {
+    uint32_t timed = (opts->ttl_us[0] > 0) + (opts->ttl_us[1] > 0);
+    return wr_kmap_entry_bytes(sizeof(keyed), key_bytes) + timed * sizeof(wr_join_due) / 0.75;
+}
+double wr_join_side_row_bytes(double row_bytes, double per_key) {
+    double cap = wr_join_array_cap(per_key, 1, false), index = per_key > 16 ? 3 * sizeof(uint32_t) : 0; /* places: a quarter to half full */
+    return wr_join_piece_bytes(sizeof(wr_join_row) + row_bytes) + cap * sizeof(wr_join_set_ent) / WR_MAX(per_key, 1.0) + index;
+}

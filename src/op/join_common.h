@@ -34,6 +34,10 @@ int64_t       wr_join_heap_bytes(const wr_join_heap *heap);
 wr_join_row  *wr_join_row_new(wr_join_heap *heap, wr_str bytes); /* header zeroed but for len; wm_us WR_TIME_MIN is the caller's to set */
 void          wr_join_row_free(wr_join_heap *heap, wr_join_row *row);
 
+/* For the bill: a piece of the heap with its rounding; entries that an array has room for, given the mean rows of a key. */
+double wr_join_piece_bytes(double bytes);
+double wr_join_array_cap(double per_key, uint32_t first, bool in_place);
+
 /* ---- rows of one key and side, ordered by time, equal times by arrival ---- */
 typedef struct wr_join_ent {
     int64_t      time_us;

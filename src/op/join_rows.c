@@ -5,6 +5,7 @@
  * Invariant  account = blocks + large pieces + wheel arrays.
  * Thread     one worker.                                                                                                   */
 #include "op/join_common.h"
+#include <math.h>
 
 /* ---- heap ---- */
 
@@ -322,4 +323,35 @@ int64_t wr_join_wheel_bytes(const wr_join_wheel *wheel) {
     int64_t bytes = 0;
     for (uint32_t i = 0; i < 65; i++) bytes += (int64_t)wheel->bucket[i].cap * (int64_t)sizeof(wr_join_due);
     return bytes;
+}
+
+/* ---- what stored rows cost, for the bill ---- */
+
+double wr_join_piece_bytes(double bytes) { /* in its size class; a fractional size is an average of many */
+    double classes = bytes <= SMALL_MAX ? 16.0 : 0;
+    if (!classes) return bytes <= LARGE_MIN ? bytes * 1.4 : bytes; /* powers of two */
+    double whole = (double)(uint64_t)bytes;
+    return whole < bytes ? bytes + 8 : (double)(((uint64_t)bytes + 15) / 16 * 16);
+}
+
+double wr_join_heap_slack_bytes(double used) { return WR_MIN(used / 3, BLOCK_MAX / 2.0); } /* blocks double up to that size; the last is half full */
+/* One of so many due times in a wheel. As the clock runs, an entry goes through about five buckets, and each keeps the room for up to 4,096. */
+double wr_join_due_bytes(double n) {
+    double room = 5 * WR_MIN(n, 4096.0) + WR_MAX(n - 4096, 0.0) * 1.4;
+    return n > 0 ? sizeof(wr_join_due) * WR_MAX(room / n, 1.4) : sizeof(wr_join_due) * 1.4;
+}
+
+/* The mean capacity of arrays that grow by doubling from `first`, when a key has 1 + Poisson(per_key - 1) rows; in_place: one needs no array. */
+double wr_join_array_cap(double per_key, uint32_t first, bool in_place) {
+    double more = per_key - 1, p, sum = 0;
+    if (more <= 0) return in_place ? 0 : first;
+    if (more > 200) return per_key * 1.4;
+    p = exp(-more);
+    for (uint32_t k = 0; k < 600 && (p > 1e-9 || k < more); k++) {
+        uint32_t n = k + 1, cap = first;
+        while (cap < n) cap *= 2;
+        sum += p * (in_place && n == 1 ? 0 : cap);
+        p *= more / (k + 1);
+    }
+    return sum;
 }

@@ -172,3 +172,8 @@ wr_op *wr_normalize_new(const wr_normalize_opts *opts, const wr_schema *input, w
     wr_join_out_init(&z->o, &z->base);
     return &z->base.op;
 }
+
+double wr_normalize_key_bytes(double key_bytes) { return wr_kmap_entry_bytes(sizeof(keyed), key_bytes); }
+double wr_normalize_row_bytes(double row_bytes, double per_key) {
+    return wr_join_piece_bytes(sizeof(wr_join_row) + row_bytes) + wr_join_array_cap(per_key, 4, true) * sizeof(wr_join_ent) / WR_MAX(per_key, 1.0);
+}

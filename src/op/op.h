@@ -142,6 +142,7 @@ wr_agg_algebra wr_agg_describe(const wr_agg *agg, bool retract_input);
 const char *wr_agg_name(wr_agg_kind kind);
 /* Fixed bytes of the accumulators of one key, and extra bytes per distinct/retained value, for the bill. */
 void wr_agg_bytes(const wr_agg *aggs, uint32_t n, bool retract_input, double *fixed, double *per_value);
+double wr_agg_list_bytes(const wr_agg *aggs, uint32_t n, bool retract_input); /* of `fixed`: lists, made with the first value of a group */
 
 /* Output columns of both aggregations: keys in order, then aggregates, then (window) start, end, time where asked. */
 typedef struct wr_window_agg_opts {
@@ -280,6 +281,23 @@ wr_op *wr_limit_new(const wr_limit_opts *opts, const wr_schema *input, wr_op_ctx
 /* ORDER BY rowtime ASC: emits in time order behind the watermark; late rows dropped and counted. */
 typedef struct wr_time_sort_opts { uint32_t time_col; uint32_t n_order; const wr_sort_key *order; } wr_time_sort_opts;
 wr_op *wr_time_sort_new(const wr_time_sort_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+
+/* ---- what joins and the like keep, in bytes, from their structs: a key without rows, and a stored row when a key has so many of them at a time.
+ * key_bytes, row_bytes: encoded (type/rowcodec.h). ---- */
+double wr_join_heap_slack_bytes(double used); /* of an operator that stores rows, beside them */
+double wr_join_due_bytes(double n); /* one of n due times that event time works off */
+double wr_interval_join_key_bytes(double key_bytes);
+double wr_interval_join_row_bytes(double row_bytes, double rows_per_key);
+double wr_temporal_join_key_bytes(double key_bytes, bool replaced); /* replaced: its versions are */
+double wr_temporal_join_row_bytes(double row_bytes, double rows_per_key); /* a left row that waits; a version */
+double wr_join_key_bytes(const wr_join_opts *opts, double key_bytes);
+double wr_join_side_row_bytes(double row_bytes, double rows_per_key);
+double wr_window_join_key_bytes(double key_bytes); /* a key of one window */
+double wr_window_join_row_bytes(double row_bytes, double rows_per_key);
+double wr_normalize_key_bytes(double key_bytes);
+double wr_normalize_row_bytes(double row_bytes, double rows_per_key);
+double wr_session_agg_key_bytes(const wr_window_agg_opts *opts, double key_bytes); /* with one session; a timer for each row that moved its end comes on top */
+double wr_time_sort_row_bytes(double row_bytes, double order_bytes);
 
 /* Wraps an operator (takes it) and asserts: column count and types match `output`, watermark strictly increases, no non-late row older than
  * the watermark allows, -U directly followed by +U of the same batch or alone, nothing after the end. Debug builds only. */

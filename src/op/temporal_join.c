@@ -474,3 +474,11 @@ wr_op *wr_temporal_join_new(const wr_temporal_join_opts *opts, const wr_schema *
     wr_join_out_init(&j->o, &j->base);
     return &j->base.op;
 }
+
+double wr_temporal_join_key_bytes(double key_bytes, bool replaced) { /* two versions at a time once: the array stays */
+    return wr_kmap_entry_bytes(sizeof(keyed), key_bytes) + (replaced ? 4 * sizeof(wr_join_ent) : 0);
+}
+double wr_temporal_join_row_bytes(double row_bytes, double per_key) {
+    double cap = wr_join_array_cap(per_key, 4, true);
+    return wr_join_piece_bytes(sizeof(wr_join_row) + row_bytes) + cap * sizeof(wr_join_ent) / WR_MAX(per_key, 1.0);
+}

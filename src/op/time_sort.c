@@ -189,3 +189,6 @@ wr_op *wr_time_sort_new(const wr_time_sort_opts *opts, const wr_schema *input, w
     charge(s);
     return &s->op;
 }
+
+/* Rows come nearly in order, so chunks stay half full. */
+double wr_time_sort_row_bytes(double row_bytes, double order_bytes) { return sizeof(waiting) / 0.55 + row_bytes + order_bytes + MALLOC_EXTRA; }

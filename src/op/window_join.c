@@ -350,3 +350,8 @@ wr_op *wr_window_join_new(const wr_window_join_opts *opts, const wr_schema *left
     wr_join_out_init(&w->o, &w->base);
     return &w->base.op;
 }
+
+double wr_window_join_key_bytes(double key_bytes) { return wr_kmap_entry_bytes(sizeof(keyed), key_bytes) + 4 / 0.75; } /* a place in its window's list */
+double wr_window_join_row_bytes(double row_bytes, double per_key) {
+    return wr_join_piece_bytes(sizeof(wr_join_row) + row_bytes) + wr_join_array_cap(per_key, 4, true) * sizeof(wr_join_ent) / WR_MAX(per_key, 1.0);
+}

@@ -321,3 +321,17 @@ wr_op *wr_session_agg_new(const wr_window_agg_opts *opts, const wr_schema *input
                                          .acct = ctx->acct, .self = a, .value_free = value_free, .value_save = value_save, .value_load = value_load});
     return &a->op;
 }
+
+double wr_session_agg_key_bytes(const wr_window_agg_opts *opts, double key_bytes) {
+    double   fixed, per_value;
+    wr_aggs *a = wr_aggs_new(opts->aggs, opts->n_aggs, opts->retract_input, opts->retract_input);
+    wr_agg_bytes(opts->aggs, opts->n_aggs, opts->retract_input, &fixed, &per_value);
+    wr_aggs_free(a);
+    wr_sorted *list = wr_sorted_new(sizeof(session));
+    bool       equal;
+    session    one = {0};
+    wr_sorted_insert(list, wr_sorted_seek(list, &one, by_start, NULL, &equal), &one);
+    double bytes = wr_kmap_entry_bytes(sizeof(wr_sorted *), key_bytes) + fixed + MALLOC_EXTRA + (double)list->bytes;
+    wr_sorted_free(list);
+    return bytes;
+}

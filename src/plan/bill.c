@@ -1,35 +1,64 @@
 /* plan/bill.c: the state bill: what each operator keeps, what bounds it, bytes per key and per row; and the refusal of what nothing bounds.
  *
- * Idea       bytes come from the arithmetic of the runtime itself (wr_kmap_entry_bytes, wr_agg_bytes), counts from declarations of the source
- *            tables ('stats.rows-per-second', 'stats.keys.<column>', 'stats.row-bytes'), else from an assumption that is named.
+ * Idea       each operator's state is written down as parts (bill.h): so many bytes each, from the functions beside the operators (wr_group_agg_key_bytes ...),
+ *            times units that depend on time (bill_units.c). ph_bill notes what planning knows of each input; wr_bill_apply makes the bill out anew
+ *            when a sample or the last run has told more. Without either, counts come from declarations of the source tables
+ *            ('stats.rows-per-second', 'stats.keys.<column>', 'stats.row-bytes'), else from an assumption that is named.
  * Invariant  every node has a bill; a stateless one says so. A refusal is an error diagnostic; the plan is still given for explain.
- * Numbers    steady state = rows or keys kept at a time x bytes each; NOTHING grows by rate x row bytes.                */
+ * Memory     parts live in the arena given.                                                                                   */
 #include "plan/physical.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define ASSUMED_RATE 1000.0
-#define DAY_US (86400.0 * 1e6)
-enum { ROW_OVERHEAD = 24 }; /* list links and counts beside a buffered row */
+#define SLACK 0.06       /* maps and heaps: large pieces that stay */
+#define SLACK_CHURN 0.7  /* panes that come and go, sets that grow by copying: measured, glibc */
+enum { ROW_HEAD = 24, KEY_HEAD = 16, PARTS_MAX = WR_BILL_VALUES + 5, OPERATOR_BYTES = 4096 /* the first chunk of its arena */ }; /* heads: beside an encoded row and key in a checkpoint */
+typedef enum side_bound { SIDE_ENDS, SIDE_TTL, SIDE_KEYS, SIDE_NOTHING } side_bound;
 
-static double stored_row(const pinfo *f, const wr_schema *s) { /* a row kept in a buffer or join side */
-    double by_type = pl_row_bytes(s) + ROW_OVERHEAD;
-    return f->row_bytes > 0 && f->row_bytes < by_type ? f->row_bytes + ROW_OVERHEAD : by_type;
+typedef struct account { /* of one node */
+    wr_pnode             *n;
+    wr_bill              *b;
+    const wr_bill_facts  *facts;
+    const wr_input_facts *in[2]; /* NULL: nothing is known */
+    wr_bill_part          parts[PARTS_MAX];
+    uint32_t              n_parts;
+} account;
+
+/* ---- sizes ---- */
+
+static double encoded_row(double declared, const wr_schema *s) {
+    double by_type = pl_row_bytes(s);
+    return declared > 0 && declared < by_type ? declared : by_type;
 }
-
-static double key_bytes(const wr_schema *s, const uint32_t *cols, uint32_t n) {
+static double encoded_key(const wr_schema *s, const uint32_t *cols, uint32_t n) {
     double b = 0;
     for (uint32_t i = 0; i < n; i++) {
         wr_field  f = s->fields[cols[i]];
         wr_schema one = {1, &f};
-        b += pl_row_bytes(&one);
+        b += pl_row_bytes(&one) - 1.0 / 8;
     }
-    return b;
+    return b + 1;
+}
+/* The map keeps one fixed-width column in place, everything else as bytes: two small columns are not one. */
+static double map_key(double bytes, uint32_t n) { /* nor are they short text: there is no header to leave out */
+    return n <= 1 ? bytes : bytes > 20 ? bytes + 5.1 : WR_MAX(bytes, 10.0);
+}
+static double side_key_bytes(const wr_pnode *n, int side) {
+    const uint32_t *cols = side ? n->join.keys.right : n->join.keys.left;
+    return map_key(encoded_key(&n->inputs[side].node->schema, cols, n->join.keys.n), n->join.keys.n);
+}
+static double row_len(const account *a, uint32_t i) {
+    return a->in[i] && a->in[i]->row_bytes > 0 ? a->in[i]->row_bytes : encoded_row(a->b->in[i].row_bytes, &a->n->inputs[i].node->schema);
+}
+static double key_len(const account *a, uint32_t i, const uint32_t *cols, uint32_t n) {
+    if (!n) return 0;
+    return map_key(a->in[i] && a->in[i]->key_bytes > 0 ? a->in[i]->key_bytes : encoded_key(&a->n->inputs[i].node->schema, cols, n), n);
 }
 
 /* Declared distinct values of a column, traced down to the table it comes from; 0 = not declared. */
-static double declared_column(phys *h, const wr_pnode *n, uint32_t col) {
+static double declared_column(const wr_pnode *n, uint32_t col) {
     while (n->kind != WR_P_SOURCE) {
         const wr_expr *e = n->kind == WR_P_CALC ? n->calc.exprs[col] : NULL;
         if (e && e->kind == WR_E_COL) col = e->col;
@@ -54,14 +83,13 @@ static double declared_column(phys *h, const wr_pnode *n, uint32_t col) {
     if (!v.ptr || v.len >= sizeof text) return 0;
     memcpy(text, v.ptr, v.len);
     text[v.len] = 0;
-    (void)h;
     return strtod(text, NULL);
 }
 
-static double declared_keys(phys *h, const wr_pnode *in, const uint32_t *cols, uint32_t n) {
+static double declared_keys(const wr_pnode *in, const uint32_t *cols, uint32_t n) {
     double keys = 1;
     for (uint32_t i = 0; i < n; i++) {
-        double d = declared_column(h, in, cols[i]);
+        double d = declared_column(in, cols[i]);
         if (d <= 0) return 0;
         keys *= d;
     }
@@ -84,100 +112,586 @@ static void text_us(char *out, size_t size, double us) {
     wr_sbuf_free(&b);
 }
 
-static void rate(wr_bill *b, const pinfo *i) {
-    b->rate_rows = i->rate > 0 ? i->rate : ASSUMED_RATE;
-    b->rate_from = i->rate_declared ? "hint" : "assumed";
+/* ---- parts ---- */
+
+static wr_bill_part *add_part(account *a, bool is_key, double bytes, double saved_bytes, wr_units units, const char *what) {
+    wr_bill_part *p = &a->parts[WR_MIN(a->n_parts, (uint32_t)PARTS_MAX - 1)];
+    if (a->n_parts < PARTS_MAX) a->n_parts++;
+    *p = (wr_bill_part){.is_key = is_key, .bytes = bytes, .saved_bytes = saved_bytes, .slack = SLACK, .units = units};
+    snprintf(p->what, sizeof p->what, "%s", what);
+    return p;
+}
+/* A part whose units are entries of one map: exact slack for as many as there are now. */
+static void in_map(wr_bill_part *p, double entry_bytes) {
+    double n = p->units.now;
+    if (n > 0) p->bytes_now = p->bytes - entry_bytes + (wr_kmap_map_bytes(entry_bytes, n * 0.97, 0) + wr_kmap_map_bytes(entry_bytes, n * 1.03, 0)) / 2 / n; /* n is not exact */
 }
 
-static void by_keys(phys *h, wr_bill *b, const wr_pnode *in, const uint32_t *cols, uint32_t n, int64_t ttl) {
-    char k[160];
-    names(&in->schema, cols, n, k, sizeof k);
-    b->bound = WR_BOUND_KEYS;
-    b->keys = n ? declared_keys(h, in, cols, n) : 1;
-    b->keys_from = b->keys > 0 ? "hint" : "assumed";
-    if (!n) b->bound = WR_BOUND_INPUT;
-    snprintf(b->bounded_by, sizeof b->bounded_by, n ? "number of distinct (%s)" : "one entry", k);
-    if (ttl > 0) {
-        char t[48];
-        text_us(t, sizeof t, (double)ttl);
-        b->bound = WR_BOUND_TIME;
-        b->retention_us = (double)ttl;
-        snprintf(b->bounded_by, sizeof b->bounded_by, "keys touched within %s (TTL)", t);
+/* ---- units ---- */
+
+static double rate_of(const account *a, uint32_t i) {
+    const wr_bill_input *p = &a->b->in[i];
+    const wr_input_facts *f = a->in[i];
+    if (p->rate_declared || !f) return p->rate > 0 ? p->rate : ASSUMED_RATE;
+    return f->rate > 0 ? f->rate : p->rate > 0 ? p->rate : ASSUMED_RATE;
+}
+static const char *rate_from(const account *a, uint32_t i) {
+    if (a->b->in[i].rate_declared) return "hint";
+    return a->in[i] && a->in[i]->rate > 0 ? a->facts->from : "assumed";
+}
+static double whole(const account *a, double sampled) { /* of rows, in the input that is there */
+    return a->facts->share > 0 && a->facts->share < 1 ? sampled / a->facts->share : sampled;
+}
+
+/* Distinct ones among so many rows. declared <= 0: not declared. */
+static wr_units distinct(const account *a, uint32_t i, double declared, double rows, double keys, double half_rows, double half_keys) {
+    wr_units u = {.kind = WR_UNITS_KEYS, .rate = rate_of(a, i), .total = declared > 0 ? declared : -1};
+    if (!a->in[i] || rows <= 0) {
+        if (declared <= 0) u.kind = WR_UNITS_UNKNOWN;
+        return u;
     }
+    if (declared <= 0) u.total = pl_fit_total(rows, keys);
+    u.power = declared > 0 ? 0 : pl_fit_power(u.total, rows, keys, half_rows, half_keys);
+    u.seen = rows, u.now = keys;
+    double all = whole(a, rows);
+    if (all > rows) {
+        double then = pl_units_of_rows(&u, all);
+        u.seen = all, u.now = then;
+    }
+    return u;
+}
+static wr_units keys_units(account *a, uint32_t i, const uint32_t *cols, uint32_t n) {
+    const wr_input_facts *f = a->in[i];
+    double declared = n ? declared_keys(a->n->inputs[i].node, cols, n) : 1;
+    wr_units u = f ? distinct(a, i, declared, f->rows, f->keys, f->half_rows, f->half_keys) : distinct(a, i, declared, 0, 0, 0, 0);
+    if (!n) u = (wr_units){.kind = WR_UNITS_FIXED, .now = 1, .rate = rate_of(a, i)};
+    a->b->keys = u.kind == WR_UNITS_FIXED ? 1 : u.kind == WR_UNITS_UNKNOWN ? 0 : u.now > 0 ? u.now : declared;
+    a->b->keys_from = declared > 0 ? "hint" : f ? a->facts->from : "not known";
+    return u;
+}
+/* Of those, the ones touched within a time. steady from the keys model, unless the sample was longer than that. */
+static wr_units within(const account *a, wr_units keys, double span_us, double peak, double sampled_span_us) {
+    wr_units u = keys;
+    u.kind = WR_UNITS_SPAN;
+    u.span_us = span_us;
+    if (keys.kind == WR_UNITS_UNKNOWN) return keys;
+    if (keys.kind == WR_UNITS_FIXED) return keys;
+    double rows = keys.rate * span_us / 1e6;
+    u.steady = keys.seen > 0 ? pl_units_of_rows(&keys, rows) : WR_MIN(keys.total, rows);
+    if (peak > 0) {
+        u.now = peak;
+        if (sampled_span_us >= span_us) u.steady = peak;
+        else u.steady = WR_MAX(u.steady, peak);
+    }
+    (void)a;
+    return u;
+}
+/* Keys with a time to live. Expired ones are swept little by little, so more are there than were touched in time: as many as the sample held. */
+static wr_units with_ttl(const account *a, wr_units keys, int64_t ttl_us, bool event_time) {
+    const wr_input_facts *f = a->in[0];
+    if (ttl_us <= 0) return keys;
+    wr_units u = within(a, keys, (double)ttl_us, f && event_time ? f->peak_keys : 0, f ? f->span_us : 0);
+    if (!f || u.kind != WR_UNITS_SPAN) return u;
+    if (!event_time) u.now = keys.now;
+    double swept_late = f->peak_keys > 0 && event_time ? WR_MAX(f->kept_keys / f->peak_keys, 1.0) : 1;
+    u.now *= swept_late, u.steady *= swept_late;
+    return u;
+}
+static wr_units rows_within(const account *a, uint32_t i, double span_us) {
+    const wr_input_facts *f = a->in[i];
+    wr_units u = {.kind = WR_UNITS_SPAN, .rate = rate_of(a, i), .span_us = span_us};
+    u.steady = u.rate * span_us / 1e6;
+    if (!f) return u;
+    u.now = f->peak_rows;
+    if (!a->b->in[i].rate_declared && f->span_us >= span_us && f->busy_rows > 0) u.steady = f->busy_rows; /* the busiest stretch */
+    return u;
+}
+
+static void by_keys(account *a, const wr_pnode *in, const uint32_t *cols, uint32_t n, int64_t ttl, bool event_time) {
+    char k[160];
+    wr_bill *b = a->b;
+    names(&in->schema, cols, n, k, sizeof k);
+    b->bound = n ? WR_BOUND_KEYS : WR_BOUND_INPUT;
+    snprintf(b->bounded_by, sizeof b->bounded_by, n ? "number of distinct (%s)" : "one entry", k);
+    if (ttl <= 0) return;
+    char t[48];
+    text_us(t, sizeof t, (double)ttl);
+    b->bound = WR_BOUND_TIME;
+    b->retention_us = (double)ttl;
+    snprintf(b->clock, sizeof b->clock, "%s", event_time ? "event time" : "processing time");
+    snprintf(b->bounded_by, sizeof b->bounded_by, "keys touched within %s of %s (TTL)", t, b->clock);
 }
 
 /* ---- aggregation ---- */
 
-static void bill_group(phys *h, wr_pnode *n) {
-    const wr_pnode *in = n->inputs[0].node;
-    double          fixed = 0, per_value = 0;
-    char            k[160];
-    wr_agg_bytes(n->group_agg.aggs, n->group_agg.n_aggs, n->group_agg.retract_input, &fixed, &per_value);
-    n->bill.windows = 1;
-    n->bill.key_bytes = wr_kmap_entry_bytes((uint32_t)fixed, key_bytes(&in->schema, n->group_agg.keys, n->group_agg.n_keys));
-    n->bill.row_bytes = per_value;
-    by_keys(h, &n->bill, in, n->group_agg.keys, n->group_agg.n_keys, n->group_agg.ttl_us);
-    names(&in->schema, n->group_agg.keys, n->group_agg.n_keys, k, sizeof k);
-    snprintf(n->bill.keeps, sizeof n->bill.keeps, n->group_agg.n_keys ? "%s per (%s)%s" : "%s%.0s%s",
-             n->group_agg.n_aggs ? "accumulators" : "one mark", k, per_value > 0 ? ", and every value of a group" : "");
+static double values_cap(double per_key) { return per_key <= 2 ? 2 : per_key <= 5 ? 5 : 9; } /* how a small set grows: op/value_set.c */
+
+/* Aggregates that keep the values of a group. groups: how many groups there are at a time. */
+static void add_values(account *a, const wr_agg *aggs, uint32_t n, bool retract, wr_units groups, bool by_pane) {
+    const wr_input_facts *f = a->in[0];
+    for (uint32_t i = 0; i < n; i++) {
+        double fixed, each;
+        char   what[80];
+        wr_agg_bytes(&aggs[i], 1, retract, &fixed, &each);
+        if (each <= 0) continue;
+        a->b->row_bytes += each;
+        bool     every_row = !aggs[i].distinct && (aggs[i].kind == WR_AGG_LISTAGG || aggs[i].kind == WR_AGG_COLLECT || aggs[i].kind == WR_AGG_ARRAY_AGG);
+        wr_units u = {.kind = WR_UNITS_UNKNOWN, .rate = rate_of(a, 0)};
+        if (f && i < WR_BILL_VALUES) {
+            double live = WR_MAX(f->added - f->removed, 0.0), seen = every_row ? live : retract ? WR_MIN(f->values[i], live) : f->values[i];
+            u = distinct(a, 0, -1, f->rows, seen, f->half_rows, 0);
+            if (groups.kind == WR_UNITS_SPAN) u = within(a, u, groups.span_us, by_pane ? f->peak_values[i] : 0, f->span_us);
+            double per_key = groups.now > 0 ? WR_MAX(u.now / groups.now, 1.0) : 9; /* of the groups that have any */
+            if (aggs[i].distinct && per_key <= 8) each = WR_MAX(each - 4 / 0.375, 0.0) / 1.2 * values_cap(per_key) / per_key;
+            if (u.now > 0) each += wr_agg_list_bytes(&aggs[i], 1, retract) * WR_MIN(groups.now / u.now, 1.0); /* groups without a value have no list */
+            if (f->value_bytes[i] > 12) each += f->value_bytes[i] + 16; /* longer text stands outside */
+        }
+        snprintf(what, sizeof what, "a value of %s", wr_agg_name(aggs[i].kind));
+        wr_bill_part *p = add_part(a, false, each, 16 + (f && i < WR_BILL_VALUES ? f->value_bytes[i] : 0), u, what);
+        p->slack = aggs[i].distinct ? SLACK_CHURN : 0.2;
+    }
 }
 
-static void bill_window(phys *h, wr_pnode *n) {
-    const wr_pnode  *in = n->inputs[0].node;
-    const wr_window *w = &n->window_agg.window;
-    double           fixed = 0, per_value = 0, size = (double)w->size_us, pane = (double)w->slide_us;
-    char             k[160], t[48], p[48];
-    wr_agg_bytes(n->window_agg.aggs, n->window_agg.n_aggs, n->window_agg.retract_input, &fixed, &per_value);
-    wr_bill *b = &n->bill;
-    b->bound = WR_BOUND_TIME;
-    b->key_bytes = wr_kmap_entry_bytes((uint32_t)fixed, key_bytes(&in->schema, n->window_agg.keys, n->window_agg.n_keys));
-    b->row_bytes = per_value;
-    b->retention_us = size + ph_info(h, n)->delay_us;
-    b->windows = w->kind == WR_WINDOW_SESSION ? 1 : ceil(b->retention_us / pane) + 1;
-    if (n->window_agg.input_is_windowed) b->windows = 1;
-    b->keys = n->window_agg.n_keys ? declared_keys(h, in, n->window_agg.keys, n->window_agg.n_keys) : 1;
-    b->keys_from = b->keys > 0 ? "hint" : "assumed";
-    names(&in->schema, n->window_agg.keys, n->window_agg.n_keys, k, sizeof k);
+static void bill_group(account *a) {
+    wr_pnode *n = a->n;
+    const wr_group_agg_opts *o = &n->group_agg;
+    const wr_pnode *in = n->inputs[0].node;
+    double          key = key_len(a, 0, o->keys, o->n_keys), fixed, per_value;
+    char            k[160];
+    a->b->windows = 1;
+    a->b->key_bytes = wr_group_agg_key_bytes(o, key);
+    wr_agg_bytes(o->aggs, o->n_aggs, o->retract_input, &fixed, &per_value);
+    by_keys(a, in, o->keys, o->n_keys, o->ttl_us, o->ttl_event_time);
+    wr_units u = keys_units(a, 0, o->keys, o->n_keys);
+    u = with_ttl(a, u, o->ttl_us, o->ttl_event_time);
+    double lists = wr_agg_list_bytes(o->aggs, o->n_aggs, o->retract_input), entry = a->b->key_bytes - lists;
+    in_map(add_part(a, true, a->in[0] ? entry : a->b->key_bytes, KEY_HEAD + key + fixed, u, "a group"), entry);
+    add_values(a, o->aggs, o->n_aggs, o->retract_input, u, false);
+    names(&in->schema, o->keys, o->n_keys, k, sizeof k);
+    snprintf(a->b->keeps, sizeof a->b->keeps, o->n_keys ? "%s per (%s)%s" : "%s%.0s%s", o->n_aggs ? "accumulators" : "one mark", k,
+             a->b->row_bytes > 0 ? ", and every value of a group" : "");
+}
+
+/* Keys of panes that are open at a time. */
+static wr_units pane_units(account *a, double keep_us, double pane_us) {
+    const wr_window_agg_opts *o = &a->n->window_agg;
+    const wr_input_facts *f = a->in[0];
+    wr_bill *b = a->b;
+    double declared = o->n_keys ? declared_keys(a->n->inputs[0].node, o->keys, o->n_keys) : 1, rate = rate_of(a, 0);
+    wr_units u = {.kind = WR_UNITS_SPAN, .rate = rate, .span_us = keep_us};
+    double rows = rate * pane_us / 1e6, keys = declared > 0 ? WR_MIN(declared, rows) : rows;
+    if (f && f->pane_keys > 0) keys = f->pane_keys;
+    b->keys = f ? f->keys : declared > 0 ? declared : 0;
+    b->keys_from = f ? a->facts->from : declared > 0 ? "hint" : "assumed";
+    u.steady = keys * b->windows;
+    if (f) {
+        u.now = f->peak_keys;
+        if (f->span_us >= keep_us) u.steady = WR_MIN(u.steady, WR_MAX(f->peak_keys, keys));
+    }
+    return u;
+}
+
+static void window_texts(account *a, double size, double pane) {
+    const wr_window_agg_opts *o = &a->n->window_agg;
+    const char *per = o->n_keys ? " and " : "";
+    char k[160], t[48], p[48];
+    names(&a->n->inputs[0].node->schema, o->keys, o->n_keys, k, sizeof k);
     text_us(t, sizeof t, size);
     text_us(p, sizeof p, pane);
-    if (w->kind == WR_WINDOW_SESSION) snprintf(b->keeps, sizeof b->keeps, "accumulators per open session%s%s", n->window_agg.n_keys ? " of " : "", k);
-    else if (n->window_agg.input_is_windowed) snprintf(b->keeps, sizeof b->keeps, "accumulators per open window%s%s", n->window_agg.n_keys ? " and " : "", k);
-    else snprintf(b->keeps, sizeof b->keeps, "accumulators per %s%s%s pane", n->window_agg.n_keys ? k : "", n->window_agg.n_keys ? " and " : "", p);
-    snprintf(b->bounded_by, sizeof b->bounded_by, w->kind == WR_WINDOW_SESSION ? "keys active within %s" : "%s of event time", t);
+    wr_bill *b = a->b;
+    if (o->window.kind == WR_WINDOW_SESSION) snprintf(b->keeps, sizeof b->keeps, "accumulators per open session%s%s", o->n_keys ? " of " : "", k);
+    else if (o->input_is_windowed) snprintf(b->keeps, sizeof b->keeps, "accumulators per open window%s%s", per, k);
+    else snprintf(b->keeps, sizeof b->keeps, "accumulators per %s%s%s pane", k, per, p);
+    snprintf(b->bounded_by, sizeof b->bounded_by, o->window.kind == WR_WINDOW_SESSION ? "keys active within %s" : "%s of event time", t);
+}
+
+static void bill_session(account *a) {
+    const wr_window_agg_opts *o = &a->n->window_agg;
+    wr_bill *b = a->b;
+    double   key = key_len(a, 0, o->keys, o->n_keys), fixed, per_value;
+    wr_agg_bytes(o->aggs, o->n_aggs, o->retract_input, &fixed, &per_value);
+    b->key_bytes = wr_session_agg_key_bytes(o, key);
+    b->row_bytes = wr_timer_bytes();
+    b->windows = 1;
+    b->retention_us = (double)o->window.size_us + b->in[0].delay_us;
+    wr_units u = within(a, keys_units(a, 0, o->keys, o->n_keys), b->retention_us, a->in[0] ? a->in[0]->peak_keys : 0, a->in[0] ? a->in[0]->span_us : 0);
+    if (u.kind == WR_UNITS_UNKNOWN) u = rows_within(a, 0, b->retention_us); /* at most one a row */
+    double lists = a->in[0] ? wr_agg_list_bytes(o->aggs, o->n_aggs, o->retract_input) : 0;
+    in_map(add_part(a, true, b->key_bytes - lists, KEY_HEAD + key + fixed + 17, u, "a session"), wr_kmap_entry_bytes(8, key));
+    add_part(a, false, b->row_bytes, 0, rows_within(a, 0, b->retention_us), "a timer of a session that grew");
+    add_values(a, o->aggs, o->n_aggs, o->retract_input, u, true);
+}
+
+static void bill_window(account *a) {
+    const wr_window_agg_opts *o = &a->n->window_agg;
+    const wr_window *w = &o->window;
+    wr_bill *b = a->b;
+    double size = (double)w->size_us, pane = o->input_is_windowed ? size : w->kind == WR_WINDOW_TUMBLE ? size : (double)w->slide_us, fixed, per_value;
+    b->bound = WR_BOUND_TIME;
+    window_texts(a, size, (double)w->slide_us);
+    if (w->kind == WR_WINDOW_SESSION && !o->input_is_windowed) {
+        bill_session(a);
+        return;
+    }
+    double key = key_len(a, 0, o->keys, o->n_keys);
+    b->key_bytes = wr_window_agg_key_bytes(o, key);
+    wr_agg_bytes(o->aggs, o->n_aggs, o->retract_input, &fixed, &per_value);
+    b->retention_us = size + b->in[0].delay_us;
+    b->windows = o->input_is_windowed ? WR_MAX(ceil(b->in[0].delay_us / WR_MAX(size, 1.0)), 0.0) + 1 : ceil(b->retention_us / pane) + (w->kind == WR_WINDOW_TUMBLE ? 0 : 1);
+    if (w->kind == WR_WINDOW_CUMULATE) b->windows = ceil(b->in[0].delay_us / pane) + 1; /* older steps are merged into the running one */
+    bool   hop = !o->input_is_windowed && w->kind == WR_WINDOW_HOP && w->slide_us != w->size_us;
+    double lists = WR_MIN(wr_agg_list_bytes(o->aggs, o->n_aggs, o->retract_input), b->key_bytes - wr_kmap_entry_bytes(0, key)), keys_of_pane = a->in[0] ? a->in[0]->pane_keys : 0;
+    wr_units      u = pane_units(a, b->retention_us, pane);
+    double        entry = b->key_bytes - lists;
+    wr_bill_part *p = add_part(a, true, a->in[0] ? entry : b->key_bytes, KEY_HEAD + key + fixed, u, "a key in a pane");
+    p->slack = SLACK_CHURN;
+    if (keys_of_pane > 0) p->bytes_now = wr_kmap_map_bytes(entry, keys_of_pane, keys_of_pane * 0.9) / keys_of_pane; /* made for the pane before it, which was not full yet */
+    bool running = !o->input_is_windowed && (w->kind == WR_WINDOW_CUMULATE || (w->kind == WR_WINDOW_HOP && w->slide_us != w->size_us));
+    if (running) {
+        bool   linked = hop && wr_window_agg_key_bytes(o, key) > wr_kmap_entry_bytes((uint32_t)(fixed * 1.5), key); /* two stacks: a second map, of links */
+        double running_entry = wr_kmap_entry_bytes((uint32_t)fixed, key) + (linked ? wr_kmap_entry_bytes(24, key) : 0);
+        wr_units all = within(a, keys_units(a, 0, o->keys, o->n_keys), size, 0, 0);
+        if (a->in[0]) all.now = WR_MIN(a->in[0]->keys, all.steady);
+        if (a->in[0] && w->kind == WR_WINDOW_HOP) all.now = WR_MIN(all.now, a->in[0]->peak_keys);
+        if (all.kind == WR_UNITS_UNKNOWN) all = u;
+        wr_bill_part *r = add_part(a, true, running_entry, 0, all, "a key of the running window");
+        in_map(r, running_entry);
+        r->slack = SLACK_CHURN + 2 * pl_row_bytes(&a->n->schema) / running_entry; /* and its row, when the window fires */
+    }
+    add_values(a, o->aggs, o->n_aggs, o->retract_input, u, true);
 }
 
 /* ---- joins ---- */
 
-static void bill_interval(phys *h, wr_pnode *n) {
-    const pinfo *l = ph_info(h, n->inputs[0].node), *r = ph_info(h, n->inputs[1].node);
-    double       delay = ph_info(h, n)->delay_us, keep_l = (double)WR_MAX(n->interval_join.upper_us, 0) + delay, keep_r = (double)WR_MAX(-n->interval_join.lower_us, 0) + delay;
-    double       bl = stored_row(l, &n->inputs[0].node->schema), br = stored_row(r, &n->inputs[1].node->schema);
-    double       rl = l->rate > 0 ? l->rate : ASSUMED_RATE, rr = r->rate > 0 ? r->rate : ASSUMED_RATE;
-    wr_bill     *b = &n->bill;
-    char         tl[48], tr[48];
+/* A side that is kept for a time; due_each: due times a row. */
+static void side_within(account *a, uint32_t i, double keep_us, double per_key, double due_each, double (*bytes_of)(double, double), const char *what) {
+    double        row = row_len(a, i);
+    wr_units      u = rows_within(a, i, keep_us);
+    wr_bill_part *p = add_part(a, false, bytes_of(row, per_key), ROW_HEAD + row, u, what);
+    if (due_each <= 0) return;
+    p->bytes_now = p->bytes + due_each * wr_join_due_bytes(u.now * due_each);
+    p->bytes += due_each * wr_join_due_bytes(u.steady * due_each);
+}
+
+static double mean_rate(const account *a, double l, double r) {
+    double rl = rate_of(a, 0), rr = rate_of(a, 1);
+    return rl + rr > 0 ? (rl * l + rr * r) / (rl + rr) : 0;
+}
+static void two_rates(account *a) {
+    a->b->windows = 1;
+    a->b->rate_rows = rate_of(a, 0) + rate_of(a, 1);
+    a->b->rate_from = strcmp(rate_from(a, 0), "assumed") == 0 ? rate_from(a, 0) : rate_from(a, 1);
+}
+/* Keys of both sides at a time, and the rows a key has. */
+static wr_units open_keys(account *a, const uint32_t *cols, uint32_t n, double keep_us, double *per_key) {
+    const wr_input_facts *f = a->in[0], *g = a->in[1];
+    wr_units l = rows_within(a, 0, keep_us), r = rows_within(a, 1, keep_us);
+    wr_units u = l.steady > r.steady ? l : r; /* at most one a row of the larger side */
+    *per_key = 1;
+    if (!n) return (wr_units){.kind = WR_UNITS_FIXED, .now = 1};
+    if (f && g && f->peak_keys > 0) {
+        double rows = f->peak_rows + g->peak_rows;
+        u.now = f->peak_keys;
+        *per_key = WR_MAX(rows / f->peak_keys, 1.0);
+        if (rows > 0) u.steady = (l.steady + r.steady) * f->peak_keys / rows;
+        return u;
+    }
+    double declared = declared_keys(a->n->inputs[0].node, cols, n);
+    if (declared > 0 && u.steady > declared) *per_key = (l.steady + r.steady) / declared, u.steady = declared;
+    return u;
+}
+
+static void bill_interval(account *a) {
+    const wr_interval_join_opts *o = &a->n->interval_join;
+    wr_bill *b = a->b;
+    double   delay = WR_MAX(b->in[0].delay_us, b->in[1].delay_us), keep_l = (double)WR_MAX(o->upper_us, 0) + delay, keep_r = (double)WR_MAX(-o->lower_us, 0) + delay, per_key;
+    char     tl[48], tr[48];
     b->bound = WR_BOUND_TIME;
-    b->windows = 1;
-    b->rate_rows = rl + rr;
-    b->rate_from = l->rate_declared && r->rate_declared ? "hint" : "assumed";
-    b->retention_us = (rl * keep_l + rr * keep_r) / (rl + rr);
-    b->row_bytes = b->retention_us > 0 ? (rl * keep_l * bl + rr * keep_r * br) / (rl * keep_l + rr * keep_r) : (bl + br) / 2;
+    two_rates(a);
+    b->retention_us = mean_rate(a, keep_l, keep_r);
+    wr_units keys = open_keys(a, o->keys.left, o->keys.n, WR_MAX(keep_l, keep_r), &per_key);
+    double   key = key_len(a, 0, o->keys.left, o->keys.n);
+    b->key_bytes = wr_interval_join_key_bytes(key);
+    in_map(add_part(a, true, b->key_bytes, KEY_HEAD + key, keys, "a key"), b->key_bytes);
+    side_within(a, 0, keep_l, per_key, 1 / per_key, wr_interval_join_row_bytes, "a left row");
+    side_within(a, 1, keep_r, per_key, 1 / per_key, wr_interval_join_row_bytes, "a right row");
+    b->row_bytes = mean_rate(a, a->parts[1].bytes, a->parts[2].bytes);
     text_us(tl, sizeof tl, keep_l);
     text_us(tr, sizeof tr, keep_r);
-    snprintf(b->keeps, sizeof b->keeps, "rows of %.*s for %s, of %.*s for %s", WR_FMT(l->label), tl, WR_FMT(r->label), tr);
+    snprintf(b->keeps, sizeof b->keeps, "rows of %.*s for %s, of %.*s for %s", WR_FMT(b->in[0].label), tl, WR_FMT(b->in[1].label), tr);
     snprintf(b->bounded_by, sizeof b->bounded_by, "event time: %s left, %s right", tl, tr);
 }
 
-static void bill_temporal(phys *h, wr_pnode *n) {
-    const pinfo *r = ph_info(h, n->inputs[1].node);
-    wr_bill     *b = &n->bill;
-    by_keys(h, b, n->inputs[1].node, n->temporal_join.keys.right, n->temporal_join.keys.n, 0);
-    b->windows = 1;
-    b->key_bytes = wr_kmap_entry_bytes(32, key_bytes(&n->inputs[1].node->schema, n->temporal_join.keys.right, n->temporal_join.keys.n)) + stored_row(r, &n->inputs[1].node->schema);
-    b->row_bytes = stored_row(ph_info(h, n->inputs[0].node), &n->inputs[0].node->schema);
-    snprintf(b->keeps, sizeof b->keeps, "versions of %.*s that may still be asked for (one a key when quiet); left rows until both watermarks pass", WR_FMT(r->label));
+static void bill_temporal(account *a) {
+    const wr_temporal_join_opts *o = &a->n->temporal_join;
+    const wr_pnode *right = a->n->inputs[1].node;
+    wr_bill *b = a->b;
+    two_rates(a);
+    by_keys(a, right, o->keys.right, o->keys.n, 0, false);
+    wr_units keys = keys_units(a, 1, o->keys.right, o->keys.n), versions = keys;
+    double   key = key_len(a, 1, o->keys.right, o->keys.n), row = row_len(a, 1);
+    bool replaced = !a->in[1] || a->in[1]->rows > a->in[1]->keys * 1.2;
+    b->key_bytes = wr_temporal_join_key_bytes(key, replaced);
+    in_map(add_part(a, true, b->key_bytes, KEY_HEAD + key, keys, "a key"), wr_temporal_join_key_bytes(key, false));
+    add_part(a, true, wr_temporal_join_row_bytes(row, 1), ROW_HEAD + row, versions, "the last version of a key");
+    b->key_bytes += a->parts[1].bytes;
+    double per_key = keys.now > 0 && a->in[1] ? WR_MAX(1 + a->in[1]->peak_rows / keys.now, 1.0) : 1;
+    side_within(a, 1, b->in[1].delay_us, replaced && per_key < 4 ? 1 : per_key, 1, wr_temporal_join_row_bytes, "a version that may still be asked for");
+    side_within(a, 0, WR_MAX(b->in[0].delay_us, b->in[1].delay_us), 2, 1, wr_temporal_join_row_bytes, "a left row that waits");
+    b->row_bytes = a->parts[3].bytes;
+    snprintf(b->keeps, sizeof b->keeps, "versions of %.*s that may still be asked for (one a key when quiet); left rows until both watermarks pass", WR_FMT(b->in[1].label));
 }
 
-typedef enum side_bound { SIDE_ENDS, SIDE_TTL, SIDE_KEYS, SIDE_NOTHING } side_bound;
+/* How many rows of a side of a regular join are there at a time. */
+static wr_units side_units(account *a, uint32_t s) {
+    const wr_input_facts *f = a->in[s];
+    double   live = f ? (f->upserts > 0 ? f->upserts : WR_MAX(f->added - f->removed, 0.0)) : 0;
+    wr_units u = {.kind = WR_UNITS_ROWS, .rate = rate_of(a, s), .now = f ? whole(a, live) : 0};
+    switch (a->b->in[s].bound) {
+    case SIDE_ENDS: u.kind = f ? WR_UNITS_FIXED : WR_UNITS_UNKNOWN; break;
+    case SIDE_KEYS:
+        u = f ? distinct(a, s, a->b->in[s].keys, f->rows, live, f->half_rows, 0) : distinct(a, s, a->b->in[s].keys, 0, 0, 0, 0);
+        break;
+    case SIDE_TTL:
+        u.kind = WR_UNITS_SPAN;
+        u.span_us = (double)a->n->join.ttl_us[s];
+        u.steady = u.rate * u.span_us / 1e6;
+        break;
+    default: break;
+    }
+    return u;
+}
+
+static void join_bound(account *a) {
+    wr_bill *b = a->b;
+    int      l = b->in[0].bound, r = b->in[1].bound;
+    char     t[2][48];
+    if (l == SIDE_NOTHING || r == SIDE_NOTHING) {
+        b->bound = WR_BOUND_NOTHING;
+        snprintf(b->bounded_by, sizeof b->bounded_by, "nothing");
+    } else if (l == SIDE_TTL || r == SIDE_TTL) {
+        const int64_t *ttl = a->n->join.ttl_us;
+        b->bound = WR_BOUND_TIME;
+        b->retention_us = (double)WR_MAX(ttl[0], ttl[1]);
+        snprintf(b->clock, sizeof b->clock, "processing time");
+        for (int s = 0; s < 2; s++) text_us(t[s], sizeof t[s], (double)ttl[s]);
+        if (ttl[0] == ttl[1]) snprintf(b->bounded_by, sizeof b->bounded_by, "rows touched within %s of processing time (TTL)", t[0]);
+        else snprintf(b->bounded_by, sizeof b->bounded_by, "rows touched within %s (left), %s (right) of processing time (TTL)", ttl[0] ? t[0] : "ever", ttl[1] ? t[1] : "ever");
+    } else if (l == SIDE_KEYS || r == SIDE_KEYS) {
+        b->bound = WR_BOUND_KEYS;
+        snprintf(b->bounded_by, sizeof b->bounded_by, "number of keys of both sides");
+    } else {
+        b->bound = WR_BOUND_INPUT;
+        snprintf(b->bounded_by, sizeof b->bounded_by, "the input, which ends");
+    }
+}
+
+static void bill_join(account *a) {
+    const wr_join_opts *o = &a->n->join;
+    wr_bill *b = a->b;
+    two_rates(a);
+    join_bound(a);
+    wr_units s[2] = {side_units(a, 0), side_units(a, 1)}, keys = s[0];
+    double   declared = o->keys.n ? declared_keys(a->n->inputs[0].node, o->keys.left, o->keys.n) : 1, per_key[2] = {1, 1}, key = key_len(a, 0, o->keys.left, o->keys.n);
+    b->key_bytes = wr_join_key_bytes(o, key);
+    if (!o->keys.n) keys = (wr_units){.kind = WR_UNITS_FIXED, .now = 1};
+    else if (a->in[0] && a->in[1] && a->in[0]->all_keys > 0) {
+        keys = distinct(a, 0, declared, a->in[0]->rows + a->in[1]->rows, a->in[0]->all_keys, 0, 0);
+        keys.rate = rate_of(a, 0) + rate_of(a, 1);
+        if (o->ttl_us[0] > 0 && o->ttl_us[1] > 0) keys = within(a, keys, (double)WR_MAX(o->ttl_us[0], o->ttl_us[1]), keys.now, 0);
+        for (int i = 0; i < 2; i++) per_key[i] = WR_MAX(s[i].now / WR_MAX(a->in[i]->keys, 1.0), 1.0);
+    } else if (declared > 0) {
+        keys = distinct(a, 0, declared, 0, 0, 0, 0);
+    } else if (s[1].kind != WR_UNITS_UNKNOWN && (s[0].kind == WR_UNITS_UNKNOWN || s[1].rate > s[0].rate)) {
+        keys = s[1]; /* at most one a row of the larger side */
+    }
+    if (o->keys.n) b->keys = a->in[0] ? a->in[0]->all_keys : declared > 0 ? declared : 0, b->keys_from = declared > 0 ? "hint" : a->in[0] ? a->facts->from : "not known";
+    in_map(add_part(a, true, b->key_bytes, KEY_HEAD + key, keys, "a key"), b->key_bytes);
+    for (uint32_t i = 0; i < 2; i++) {
+        double row = row_len(a, i);
+        add_part(a, false, wr_join_side_row_bytes(row, per_key[i]), ROW_HEAD + 8 + row, s[i], i ? "a right row" : "a left row");
+    }
+    b->row_bytes = mean_rate(a, a->parts[1].bytes, a->parts[2].bytes);
+    snprintf(b->keeps, sizeof b->keeps, "every row of %.*s and of %.*s", WR_FMT(b->in[0].label), WR_FMT(b->in[1].label));
+}
+
+static void bill_window_join(account *a) {
+    const wr_window_join_opts *o = &a->n->window_join;
+    wr_bill *b = a->b;
+    double   per_key, key = key_len(a, 0, o->keys.left, o->keys.n);
+    b->bound = WR_BOUND_TIME;
+    two_rates(a);
+    wr_units keys = open_keys(a, o->keys.left, WR_MAX(o->keys.n, 1u), b->retention_us, &per_key);
+    b->key_bytes = wr_window_join_key_bytes(key + 18);
+    in_map(add_part(a, true, b->key_bytes, KEY_HEAD + key, keys, "a key of an open window"), b->key_bytes);
+    side_within(a, 0, b->retention_us, per_key, 0, wr_window_join_row_bytes, "a left row");
+    side_within(a, 1, b->retention_us, per_key, 0, wr_window_join_row_bytes, "a right row");
+    b->row_bytes = mean_rate(a, a->parts[1].bytes, a->parts[2].bytes);
+    snprintf(b->keeps, sizeof b->keeps, "rows of both sides of the windows that are open");
+    snprintf(b->bounded_by, sizeof b->bounded_by, "open windows");
+}
+
+/* ---- ranking and the rest ---- */
+
+static void top_n_keeps(account *a) {
+    const wr_top_n_opts *o = &a->n->top_n;
+    wr_bill *b = a->b;
+    if (!o->retract_input) snprintf(b->keeps, sizeof b->keeps, "%llu rows%s", (unsigned long long)o->last, o->n_keys ? " a key" : "");
+    else snprintf(b->keeps, sizeof b->keeps, "every row of %.*s, since a removed one lets the next one in", WR_FMT(b->in[0].label));
+}
+
+static void bill_top_n(account *a) {
+    const wr_top_n_opts  *o = &a->n->top_n;
+    const wr_pnode       *in = a->n->inputs[0].node;
+    const wr_input_facts *f = a->in[0];
+    wr_bill *b = a->b;
+    double   row = row_len(a, 0), order = f && f->order_bytes > 0 ? f->order_bytes : 9.0 * o->n_order, key = key_len(a, 0, o->keys, o->n_keys), last = (double)WR_MIN(o->last, (uint64_t)1000000);
+    by_keys(a, in, o->keys, o->n_keys, o->ttl_us, false);
+    b->windows = 1;
+    wr_units keys = keys_units(a, 0, o->keys, o->n_keys), rows;
+    keys = with_ttl(a, keys, o->ttl_us, false);
+    if (o->window_end >= 0) {
+        b->bound = WR_BOUND_TIME;
+        snprintf(b->bounded_by, sizeof b->bounded_by, "open windows");
+        keys = (wr_units){.kind = WR_UNITS_SPAN, .now = f ? f->peak_keys : 0, .steady = f ? f->peak_keys : o->n_keys <= 2 ? 2 : -1, .rate = rate_of(a, 0)};
+        if (f) b->keys = f->peak_keys, b->keys_from = a->facts->from;
+        else if (o->n_keys <= 2) b->keys = 2, b->keys_from = "windows"; /* the one that fills and the one that goes out */
+    }
+    double per_key = last;
+    if (f && o->window_end >= 0 && f->pane_keys > 0) per_key = WR_MIN(last, WR_MAX(f->pane_rows / f->pane_keys, 1.0));
+    else if (f && f->kept_keys > 0) per_key = f->kept_rows / f->kept_keys;
+    rows = keys;
+    rows.now *= per_key, rows.steady *= per_key;
+    if (rows.kind == WR_UNITS_KEYS) rows.total *= per_key; /* a row for each key, and again until it has so many */
+    if (rows.kind == WR_UNITS_KEYS && rows.total < 0) rows.total = -1;
+    if (o->retract_input && o->window_end < 0) {
+        rows = f ? distinct(a, 0, -1, f->rows, f->upserts > 0 ? f->upserts : WR_MAX(f->added - f->removed, 0.0), f->half_rows, 0) : (wr_units){.kind = WR_UNITS_UNKNOWN, .rate = rate_of(a, 0)};
+        snprintf(b->bounded_by, sizeof b->bounded_by, "number of rows of the input (its keys)");
+        if (b->bound == WR_BOUND_INPUT) b->bound = WR_BOUND_KEYS;
+    }
+    double entry = wr_top_n_key_bytes(o, key);
+    b->row_bytes = wr_top_n_row_bytes(o, row, order);
+    b->key_bytes = entry + (o->retract_input ? 0 : last * b->row_bytes);
+    in_map(add_part(a, true, entry, KEY_HEAD + key, keys, "a key"), wr_kmap_entry_bytes(48, key));
+    add_part(a, false, b->row_bytes, ROW_HEAD + row + order, rows, "a ranked row");
+    top_n_keeps(a);
+}
+
+static void bill_dedup(account *a) {
+    const wr_dedup_opts *o = &a->n->dedup;
+    double   key = key_len(a, 0, o->keys, o->n_keys), row = row_len(a, 0);
+    bool     waits = !o->keep_last && o->time_col >= 0;
+    wr_bill *b = a->b;
+    by_keys(a, a->n->inputs[0].node, o->keys, o->n_keys, o->ttl_us, o->ttl_event_time);
+    b->windows = 1;
+    b->key_bytes = wr_dedup_key_bytes(o, key, row);
+    wr_units u = keys_units(a, 0, o->keys, o->n_keys);
+    u = with_ttl(a, u, o->ttl_us, o->ttl_event_time);
+    in_map(add_part(a, true, b->key_bytes, KEY_HEAD + key + (o->keep_last ? row : 16), u, "a key"), WR_MIN(b->key_bytes, wr_kmap_entry_bytes(32, key)));
+    if (waits) { /* the first row of a key, until the watermark has passed it */
+        b->row_bytes = row + 16 + wr_timer_bytes();
+        wr_units w = rows_within(a, 0, b->in[0].delay_us);
+        if (u.seen > 0) { /* only rows that are the first of their key: fewer and fewer */
+            double fresh = isinf(u.total) ? 1 : exp(-u.seen / WR_MAX(u.total, 1.0));
+            w.now *= fresh, w.steady *= fresh;
+        }
+        add_part(a, false, b->row_bytes, ROW_HEAD + row, w, "a first row that waits for the watermark");
+    }
+    snprintf(b->keeps, sizeof b->keeps, o->keep_last && o->emit_before ? "the last row a key" : "the key");
+}
+
+static void bill_normalize(account *a) {
+    const wr_normalize_opts *o = &a->n->normalize;
+    const wr_input_facts    *f = a->in[0];
+    double   key = key_len(a, 0, o->keys, o->n_keys), row = row_len(a, 0), per_key = 1;
+    wr_bill *b = a->b;
+    by_keys(a, a->n->inputs[0].node, o->keys, o->n_keys, 0, false);
+    wr_units u = keys_units(a, 0, o->keys, o->n_keys), rows = u;
+    if (o->materialize && f) {
+        double live = WR_MAX(f->added - f->removed, 0.0);
+        rows = distinct(a, 0, -1, f->rows, live, f->half_rows, 0);
+        per_key = u.now > 0 ? WR_MAX(rows.now / u.now, 1.0) : 1;
+    } else if (f) { /* keys that were taken back are gone */
+        u.now = WR_MAX(u.now - (f->upserts > 0 ? 0 : whole(a, f->removed)), 0.0), rows = u;
+    }
+    double entry = wr_normalize_key_bytes(key), each = wr_normalize_row_bytes(row, per_key);
+    b->key_bytes = entry + each;
+    in_map(add_part(a, true, entry, KEY_HEAD + key, u, "a key"), entry);
+    add_part(a, true, each, ROW_HEAD + row, rows, "its row");
+    snprintf(b->keeps, sizeof b->keeps, o->materialize ? "the rows of a key" : "the last row a key");
+}
+
+static void bill_other(account *a) {
+    wr_bill *b = a->b;
+    b->windows = 1;
+    switch (a->n->kind) {
+    case WR_P_LIMIT:
+        b->bound = WR_BOUND_INPUT;
+        if (a->n->limit.retract_input) {
+            b->row_bytes = row_len(a, 0) + ROW_HEAD;
+            add_part(a, false, b->row_bytes, row_len(a, 0), (wr_units){.kind = WR_UNITS_FIXED, .now = (double)WR_MIN(a->n->limit.n, (uint64_t)1000000)}, "a row let through");
+        }
+        snprintf(b->keeps, sizeof b->keeps, a->n->limit.retract_input ? "the rows let through" : "two counters");
+        snprintf(b->bounded_by, sizeof b->bounded_by, "constant");
+        break;
+    case WR_P_TIME_SORT: {
+        double row = row_len(a, 0), order = 9.0 * WR_MAX(a->n->time_sort.n_order, 1u);
+        b->bound = WR_BOUND_TIME;
+        b->retention_us = b->in[0].delay_us;
+        b->row_bytes = wr_time_sort_row_bytes(row, order);
+        add_part(a, false, b->row_bytes, ROW_HEAD + row, rows_within(a, 0, b->retention_us), "a row ahead of the watermark");
+        snprintf(b->keeps, sizeof b->keeps, "rows ahead of the watermark");
+        snprintf(b->bounded_by, sizeof b->bounded_by, "the watermark's delay");
+        break;
+    }
+    default:
+        b->bound = WR_BOUND_STATELESS;
+        snprintf(b->keeps, sizeof b->keeps, "nothing");
+        break;
+    }
+}
+
+/* What the last run measured: the same parts, scaled to what they came to. */
+static void scale_to_measured(account *a) {
+    double computed = 0, measured = a->facts && a->facts->measured_bytes ? a->facts->measured_bytes[a->n->index] : 0;
+    for (uint32_t i = 0; i < a->n_parts; i++) computed += WR_MAX(pl_units(&a->parts[i].units, 0), 0.0) * (a->parts[i].bytes_now > 0 ? a->parts[i].bytes_now : a->parts[i].bytes);
+    if (measured <= 0 || computed <= 0) return;
+    double by = measured / computed;
+    for (uint32_t i = 0; i < a->n_parts; i++) a->parts[i].bytes_now = (a->parts[i].bytes_now > 0 ? a->parts[i].bytes_now : a->parts[i].bytes) * by;
+    if (by > 0.5 && by < 2) /* else the counts are off, not the sizes */
+        for (uint32_t i = 0; i < a->n_parts; i++) a->parts[i].bytes *= by;
+}
+
+static void bill_node(wr_pnode *n, const wr_bill_facts *facts, wr_arena *arena) {
+    account a = {.n = n, .b = &n->bill, .facts = facts};
+    for (uint32_t i = 0; i < 2 && facts && i < n->n_inputs; i++)
+        if (facts->in[n->index * 2 + i].known) a.in[i] = &facts->in[n->index * 2 + i];
+    wr_bill fresh = {0};
+    memcpy(fresh.in, n->bill.in, sizeof fresh.in);
+    fresh.retention_us = n->kind == WR_P_WINDOW_JOIN ? n->bill.retention_us : 0;
+    n->bill = fresh;
+    if (n->n_inputs) n->bill.rate_rows = rate_of(&a, 0), n->bill.rate_from = rate_from(&a, 0);
+    switch (n->kind) {
+    case WR_P_GROUP_AGG: bill_group(&a); break;
+    case WR_P_WINDOW_AGG: bill_window(&a); break;
+    case WR_P_INTERVAL_JOIN: bill_interval(&a); break;
+    case WR_P_TEMPORAL_JOIN: bill_temporal(&a); break;
+    case WR_P_JOIN: bill_join(&a); break;
+    case WR_P_WINDOW_JOIN: bill_window_join(&a); break;
+    case WR_P_TOP_N: bill_top_n(&a); break;
+    case WR_P_DEDUP: bill_dedup(&a); break;
+    case WR_P_NORMALIZE: bill_normalize(&a); break;
+    default: bill_other(&a); break;
+    }
+    double heap = 0;
+    bool   stores = n->kind == WR_P_JOIN || n->kind == WR_P_INTERVAL_JOIN || n->kind == WR_P_TEMPORAL_JOIN || n->kind == WR_P_WINDOW_JOIN || n->kind == WR_P_NORMALIZE;
+    for (uint32_t i = 1; stores && i < a.n_parts; i++) heap += WR_MAX(a.parts[i].units.now, 0.0) * a.parts[i].bytes; /* the first is the map */
+    if (a.n_parts) add_part(&a, false, OPERATOR_BYTES + wr_join_heap_slack_bytes(heap), 0, (wr_units){.kind = WR_UNITS_FIXED, .now = 1}, "the operator itself");
+    scale_to_measured(&a);
+    n->bill.n_parts = a.n_parts;
+    n->bill.parts = wr_new_n(arena, wr_bill_part, a.n_parts + 1);
+    memcpy(n->bill.parts, a.parts, sizeof *a.parts * a.n_parts);
+}
 
 /* Does any table feed this node? Inputs without one (VALUES) are constants. */
 static bool reads_a_table(const wr_pnode *n) {
@@ -210,7 +724,7 @@ static void refuse_unbounded(phys *h, const wr_pnode *n, const side_bound *bound
     bool    assumed = false;
     for (int s = 0; s < 2; s++) {
         const pinfo *f = ph_info(h, n->inputs[s].node);
-        double       r = f->rate > 0 ? f->rate : ASSUMED_RATE, bytes = stored_row(f, &n->inputs[s].node->schema);
+        double       r = f->rate > 0 ? f->rate : ASSUMED_RATE, bytes = wr_join_side_row_bytes(encoded_row(f->row_bytes, &n->inputs[s].node->schema), 1) + wr_join_key_bytes(&n->join, side_key_bytes(n, s));
         wr_sbuf_printf(&detail, "%s%s side %.*s", s ? "; " : "", s ? "right" : "left", WR_FMT(f->label));
         if (bounds[s] != SIDE_NOTHING) {
             wr_sbuf_addz(&detail, bounds[s] == SIDE_ENDS ? ": ends" : bounds[s] == SIDE_KEYS ? ": one row a key" : ": TTL");
@@ -233,143 +747,26 @@ static void refuse_unbounded(phys *h, const wr_pnode *n, const side_bound *bound
     wr_sbuf_free(&detail);
 }
 
-static void bill_join(phys *h, wr_pnode *n) {
-    const pinfo *l = ph_info(h, n->inputs[0].node), *r = ph_info(h, n->inputs[1].node);
-    side_bound   s[2] = {bound_of_side(h, n, 0), bound_of_side(h, n, 1)};
-    double       rl = l->rate > 0 ? l->rate : ASSUMED_RATE, rr = r->rate > 0 ? r->rate : ASSUMED_RATE;
-    double       bl = stored_row(l, &n->inputs[0].node->schema), br = stored_row(r, &n->inputs[1].node->schema);
-    wr_bill     *b = &n->bill;
-    char         t[48];
-    b->windows = 1;
-    b->rate_rows = rl + rr;
-    b->rate_from = l->rate_declared && r->rate_declared ? "hint" : "assumed";
-    b->row_bytes = (rl * bl + rr * br) / (rl + rr);
-    snprintf(b->keeps, sizeof b->keeps, "every row of %.*s and of %.*s", WR_FMT(l->label), WR_FMT(r->label));
-    if (s[0] == SIDE_NOTHING || s[1] == SIDE_NOTHING) {
-        b->bound = WR_BOUND_NOTHING;
-        snprintf(b->bounded_by, sizeof b->bounded_by, "nothing");
-        if (!h->p->accept_unbounded) refuse_unbounded(h, n, s);
-    } else if (s[0] == SIDE_TTL || s[1] == SIDE_TTL) {
-        b->bound = WR_BOUND_TIME;
-        b->retention_us = (double)WR_MAX(n->join.ttl_us[0], n->join.ttl_us[1]);
-        text_us(t, sizeof t, b->retention_us);
-        snprintf(b->bounded_by, sizeof b->bounded_by, "time since a row was last touched: %s (TTL)", t);
-    } else if (s[0] == SIDE_KEYS || s[1] == SIDE_KEYS) {
-        b->bound = WR_BOUND_KEYS;
-        b->key_bytes = bl + br;
-        b->keys_from = "assumed";
-        snprintf(b->bounded_by, sizeof b->bounded_by, "number of keys of both sides");
-    } else {
-        b->bound = WR_BOUND_INPUT;
-        snprintf(b->bounded_by, sizeof b->bounded_by, "the input, which ends");
-    }
-}
-
-/* ---- ranking and the rest ---- */
-
-static void bill_top_n(phys *h, wr_pnode *n) {
-    const wr_pnode *in = n->inputs[0].node;
-    const pinfo    *f = ph_info(h, in);
-    wr_bill        *b = &n->bill;
-    double          row = stored_row(f, &in->schema), per_key = (double)WR_MIN(n->top_n.last, (uint64_t)1000000);
-    by_keys(h, b, in, n->top_n.keys, n->top_n.n_keys, n->top_n.ttl_us);
-    b->windows = 1;
-    b->row_bytes = row;
-    b->key_bytes = wr_kmap_entry_bytes(48, key_bytes(&in->schema, n->top_n.keys, n->top_n.n_keys)) + per_key * row;
-    if (n->top_n.window_end >= 0) {
-        b->bound = WR_BOUND_TIME;
-        snprintf(b->bounded_by, sizeof b->bounded_by, "open windows");
-        if (n->top_n.n_keys <= 2) b->keys = 2, b->keys_from = "windows"; /* the one that fills and the one that goes out */
-    }
-    if (n->top_n.retract_input) {
-        snprintf(b->keeps, sizeof b->keeps, "every row of %.*s, since a removed one lets the next one in", WR_FMT(f->label));
-        b->key_bytes = row;
-        snprintf(b->bounded_by, sizeof b->bounded_by, "number of rows of the input (its keys)");
-        b->keys = 0;
-        b->keys_from = "assumed";
-        if (b->bound != WR_BOUND_TIME) b->bound = WR_BOUND_KEYS;
-    } else {
-        snprintf(b->keeps, sizeof b->keeps, "%llu rows%s", (unsigned long long)n->top_n.last, n->top_n.n_keys ? " a key" : "");
-    }
-}
-
-static void bill_other(phys *h, wr_pnode *n) {
-    const wr_pnode *in = n->n_inputs ? n->inputs[0].node : NULL;
-    const pinfo    *f = in ? ph_info(h, in) : NULL;
-    wr_bill        *b = &n->bill;
-    b->windows = 1;
-    switch (n->kind) {
-    case WR_P_DEDUP:
-        by_keys(h, b, in, n->dedup.keys, n->dedup.n_keys, n->dedup.ttl_us);
-        b->key_bytes = wr_kmap_entry_bytes(16, key_bytes(&in->schema, n->dedup.keys, n->dedup.n_keys)) + (n->dedup.keep_last ? stored_row(f, &in->schema) : 0);
-        snprintf(b->keeps, sizeof b->keeps, n->dedup.keep_last ? "the last row a key" : "the key");
-        break;
-    case WR_P_NORMALIZE:
-        by_keys(h, b, in, n->normalize.keys, n->normalize.n_keys, 0);
-        b->key_bytes = wr_kmap_entry_bytes(32, key_bytes(&in->schema, n->normalize.keys, n->normalize.n_keys)) + stored_row(f, &in->schema);
-        snprintf(b->keeps, sizeof b->keeps, "the last row a key");
-        break;
-    case WR_P_LIMIT:
-        b->bound = WR_BOUND_INPUT;
-        b->row_bytes = n->limit.retract_input ? stored_row(f, &in->schema) : 0;
-        snprintf(b->keeps, sizeof b->keeps, n->limit.retract_input ? "the rows let through" : "two counters");
-        snprintf(b->bounded_by, sizeof b->bounded_by, "constant");
-        break;
-    case WR_P_TIME_SORT:
-        b->bound = WR_BOUND_TIME;
-        b->row_bytes = stored_row(f, &in->schema);
-        b->retention_us = f->delay_us;
-        snprintf(b->keeps, sizeof b->keeps, "rows ahead of the watermark");
-        snprintf(b->bounded_by, sizeof b->bounded_by, "the watermark's delay");
-        break;
-    case WR_P_WINDOW_JOIN:
-        b->bound = WR_BOUND_TIME;
-        b->row_bytes = (stored_row(f, &in->schema) + stored_row(ph_info(h, n->inputs[1].node), &n->inputs[1].node->schema)) / 2;
-        snprintf(b->keeps, sizeof b->keeps, "rows of both sides of the windows that are open");
-        snprintf(b->bounded_by, sizeof b->bounded_by, "open windows");
-        if (n->kind == WR_P_WINDOW_JOIN && ph_info(h, n)->from) b->retention_us = (double)ph_info(h, n)->from->in[0]->props.win.window.size_us + ph_info(h, n)->delay_us;
-        break;
-    default:
-        b->bound = WR_BOUND_STATELESS;
-        snprintf(b->keeps, sizeof b->keeps, "nothing");
-        break;
-    }
-}
-
 void ph_bill(phys *h) {
     for (uint32_t i = 0; i < h->job->nodes.n; i++) {
         wr_pnode *n = h->job->nodes.at[i];
-        rate(&n->bill, n->n_inputs ? ph_info(h, n->inputs[0].node) : ph_info(h, n));
-        switch (n->kind) {
-        case WR_P_GROUP_AGG: bill_group(h, n), n->bill.windows = 1; break;
-        case WR_P_WINDOW_AGG: bill_window(h, n); break;
-        case WR_P_INTERVAL_JOIN: bill_interval(h, n); break;
-        case WR_P_TEMPORAL_JOIN: bill_temporal(h, n); break;
-        case WR_P_JOIN: bill_join(h, n); break;
-        case WR_P_TOP_N: bill_top_n(h, n); break;
-        default: bill_other(h, n); break;
+        for (uint32_t k = 0; k < n->n_inputs; k++) {
+            const pinfo *f = ph_info(h, n->inputs[k].node);
+            n->bill.in[k] = (wr_bill_input){.label = f->label, .rate = f->rate, .rate_declared = f->rate_declared, .row_bytes = f->row_bytes, .delay_us = f->delay_us,
+                                            .bound = n->kind == WR_P_JOIN ? (int)bound_of_side(h, n, (int)k) : SIDE_NOTHING};
+            const wr_pnode *in = n->inputs[k].node;
+            if (in->n_upsert_key) n->bill.in[k].keys = declared_keys(in, in->upsert_key, in->n_upsert_key);
         }
+        if (n->kind == WR_P_WINDOW_JOIN && ph_info(h, n)->from)
+            n->bill.retention_us = (double)ph_info(h, n)->from->in[0]->props.win.window.size_us + ph_info(h, n)->delay_us;
+        if (n->kind == WR_P_JOIN && !h->p->accept_unbounded) {
+            side_bound s[2] = {(side_bound)n->bill.in[0].bound, (side_bound)n->bill.in[1].bound};
+            if (s[0] == SIDE_NOTHING || s[1] == SIDE_NOTHING) refuse_unbounded(h, n, s);
+        }
+        bill_node(n, NULL, h->p->arena);
     }
 }
 
-/* Bytes after so long at the assumed rate; infinity-free: -1 = not known (number of keys neither declared nor implied). */
-double pl_bill_bytes(const wr_pnode *n, double after_us) {
-    const wr_bill *b = &n->bill;
-    double         span = b->retention_us > 0 ? WR_MIN(after_us, b->retention_us) : after_us, rows = b->rate_rows * span / 1e6;
-    switch (b->bound) {
-    case WR_BOUND_STATELESS: return 0;
-    case WR_BOUND_NOTHING: return rows * b->row_bytes;
-    case WR_BOUND_KEYS: return b->keys > 0 ? b->key_bytes * WR_MIN(b->keys, rows) : -1;
-    case WR_BOUND_INPUT: return b->key_bytes > 0 ? b->key_bytes : n->kind == WR_P_JOIN ? -1 : b->row_bytes;
-    case WR_BOUND_TIME:
-        if (n->kind == WR_P_WINDOW_AGG) { /* a pane has at most as many keys as rows */
-            double pane_us = b->windows > 1 ? b->retention_us / (b->windows - 1) : b->retention_us, pane_rows = b->rate_rows * pane_us / 1e6;
-            double keys = b->keys > 0 ? WR_MIN(b->keys, pane_rows) : pane_rows, panes = WR_MIN(b->windows, after_us / WR_MAX(pane_us, 1) + 1);
-            return keys * panes * b->key_bytes;
-        }
-        if (b->key_bytes > 0) return b->key_bytes * (b->keys > 0 ? WR_MIN(b->keys, rows) : rows);
-        if (n->kind == WR_P_TIME_SORT && b->retention_us <= 0) return 0;
-        return rows * b->row_bytes;
-    }
-    return -1;
+void wr_bill_apply(wr_job_plan *job, const wr_bill_facts *facts, wr_arena *arena) {
+    for (uint32_t i = 0; i < job->nodes.n; i++) bill_node(job->nodes.at[i], facts, arena);
 }

@@ -6,11 +6,6 @@
 #include "plan/logical.h"
 #include <stdio.h>
 
-static const char *bound_name(wr_bound b) {
-    static const char *const NAMES[] = {"stateless", "keys", "time", "input", "nothing"};
-    return NAMES[b];
-}
-
 static void changes_text(const wr_pnode *n, wr_sbuf *b) {
     if (n->changes == WR_CHANGES_APPEND) wr_sbuf_addz(b, "append");
     if (n->changes == WR_CHANGES_RETRACT) wr_sbuf_addz(b, "retract");
@@ -74,106 +69,12 @@ static void tree(const wr_pnode *n, const wr_pinput *via, const char *stem, cons
     wr_sbuf_free(&below);
 }
 
-/* ---- the bill ---- */
-
-static void bytes_text(double bytes, wr_sbuf *b) {
-    if (bytes < 0) wr_sbuf_addz(b, "not known");
-    else wr_text_size((int64_t)bytes, b);
-}
-
-static void cell(wr_sbuf *b, size_t width, wr_str text) {
-    wr_sbuf_add_str(b, text);
-    for (size_t i = wr_utf8_chars(text); i < width; i++) wr_sbuf_addc(b, ' ');
-    wr_sbuf_addz(b, "  ");
-}
-
-static void cell_bytes(wr_sbuf *b, size_t width, double bytes, bool blank_if_zero) {
-    wr_sbuf t = {0};
-    if (!(blank_if_zero && bytes == 0)) bytes_text(bytes, &t);
-    else wr_sbuf_addc(&t, '-');
-    cell(b, width, wr_sbuf_str(&t));
-    wr_sbuf_free(&t);
-}
-
-static double steady(const wr_pnode *n) { return pl_bill_bytes(n, 30 * 86400.0 * 1e6); }
-
-static void bill_table(const wr_job_plan *job, wr_sbuf *b) {
-    size_t id_width = 8, keeps = 5, bounded = 10;
-    bool   any = false;
-    for (uint32_t i = 0; i < job->nodes.n; i++) {
-        const wr_pnode *n = job->nodes.at[i];
-        if (n->bill.bound == WR_BOUND_STATELESS) continue;
-        any = true;
-        id_width = WR_MAX(id_width, strlen(n->id));
-        keeps = WR_MAX(keeps, strlen(n->bill.keeps));
-        bounded = WR_MAX(bounded, strlen(n->bill.bounded_by));
-    }
-    wr_sbuf_addz(b, "\nState bill: what this job remembers\n");
-    if (!any) {
-        wr_sbuf_addz(b, "  nothing: every operator is stateless\n");
-        return;
-    }
-    wr_sbuf_addz(b, "  ");
-    cell(b, id_width, WR_STR("operator"));
-    cell(b, keeps, WR_STR("keeps"));
-    cell(b, bounded, WR_STR("bounded by"));
-    cell(b, 9, WR_STR("per key"));
-    cell(b, 9, WR_STR("per row"));
-    cell(b, 10, WR_STR("one hour"));
-    cell(b, 10, WR_STR("one day"));
-    wr_sbuf_addz(b, "30 days\n");
-    double total = 0;
-    bool   unknown = false;
-    for (uint32_t i = 0; i < job->nodes.n; i++) {
-        const wr_pnode *n = job->nodes.at[i];
-        if (n->bill.bound == WR_BOUND_STATELESS) continue;
-        wr_sbuf_addz(b, "  ");
-        cell(b, id_width, wr_str_of(n->id));
-        cell(b, keeps, wr_str_of(n->bill.keeps));
-        cell(b, bounded, wr_str_of(n->bill.bounded_by));
-        cell_bytes(b, 9, n->bill.key_bytes, true);
-        cell_bytes(b, 9, n->bill.row_bytes, true);
-        cell_bytes(b, 10, pl_bill_bytes(n, 3600e6), false);
-        cell_bytes(b, 10, pl_bill_bytes(n, 86400e6), false);
-        wr_sbuf t = {0};
-        bytes_text(steady(n), &t);
-        wr_sbuf_add_str(b, wr_sbuf_str(&t));
-        wr_sbuf_addc(b, '\n');
-        wr_sbuf_free(&t);
-        if (steady(n) < 0) unknown = true;
-        else total += steady(n);
-    }
-    wr_sbuf_addz(b, "  total after 30 days: ");
-    bytes_text(total, b);
-    wr_sbuf_addz(b, unknown ? " and the operators whose number of keys is not known\n" : "\n");
-}
-
-static void assumptions(const wr_job_plan *job, wr_sbuf *b) {
-    bool rate = false, nothing = false;
-    for (uint32_t i = 0; i < job->nodes.n; i++) {
-        const wr_bill *x = &job->nodes.at[i]->bill;
-        if (x->bound == WR_BOUND_STATELESS) continue;
-        if (x->rate_from && strcmp(x->rate_from, "assumed") == 0) rate = true;
-        if (x->bound == WR_BOUND_NOTHING) nothing = true;
-    }
-    if (rate) wr_sbuf_addz(b, "  Rates that no table declares are assumed: 1,000 rows/s a source. Declare 'stats.rows-per-second' on the table.\n");
-    for (uint32_t i = 0; i < job->nodes.n; i++) {
-        const wr_pnode *n = job->nodes.at[i];
-        if (n->bill.bound != WR_BOUND_KEYS || n->bill.keys > 0) continue;
-        wr_sbuf_printf(b, "  %s: %.0f B a key; a million keys are ", n->id, n->bill.key_bytes);
-        wr_text_size((int64_t)(n->bill.key_bytes * 1e6), b);
-        wr_sbuf_addz(b, ". Declare 'stats.keys.<column>' on the table for a figure.\n");
-    }
-    if (nothing) wr_sbuf_addz(b, "  An operator bounded by nothing grows for ever: it was accepted, or this job is refused.\n");
-}
-
-void wr_plan_explain(const wr_job_plan *job, wr_sbuf *out) {
+void wr_plan_explain(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out) {
     bool *seen = wr_calloc(job->nodes.n + 1, sizeof *seen);
     for (uint32_t i = 0; i < job->nodes.n; i++)
         if (job->nodes.at[i]->kind == WR_P_SINK) tree(job->nodes.at[i], NULL, "", "", "", seen, 0, out);
     wr_free(seen);
-    bill_table(job, out);
-    assumptions(job, out);
+    pl_bill_text(job, env, out);
 }
 
 /* ---- JSON ---- */
@@ -196,28 +97,7 @@ static void json_input(const wr_pinput *in, wr_sbuf *b) {
     wr_sbuf_addz(b, "]}");
 }
 
-static void json_bytes(wr_sbuf *b, const char *key, double bytes) {
-    if (bytes < 0) wr_sbuf_printf(b, ",\"%s\":null", key);
-    else wr_sbuf_printf(b, ",\"%s\":%.0f", key, bytes);
-}
-
-static void json_bill(const wr_pnode *n, wr_sbuf *b) {
-    const wr_bill *x = &n->bill;
-    wr_sbuf_addz(b, ",\"state\":{");
-    json_key(b, "bound", bound_name(x->bound), true);
-    json_key(b, "keeps", x->keeps, false);
-    json_key(b, "bounded_by", x->bounded_by, false);
-    wr_sbuf_printf(b, ",\"key_bytes\":%.1f,\"row_bytes\":%.1f,\"retention_us\":%.0f,\"windows\":%.0f,\"rows_per_second\":%.0f,\"keys\":%.0f", x->key_bytes, x->row_bytes,
-                   x->retention_us, x->windows, x->rate_rows, x->keys);
-    json_key(b, "rate_from", x->rate_from ? x->rate_from : "", false);
-    json_key(b, "keys_from", x->keys_from ? x->keys_from : "", false);
-    json_bytes(b, "bytes_hour", pl_bill_bytes(n, 3600e6));
-    json_bytes(b, "bytes_day", pl_bill_bytes(n, 86400e6));
-    json_bytes(b, "bytes_30_days", steady(n));
-    wr_sbuf_addc(b, '}');
-}
-
-static void json_node(const wr_pnode *n, wr_sbuf *b) {
+static void json_node(const wr_pnode *n, const wr_bill_env *env, wr_sbuf *b) {
     static const char *const C[] = {"append", "upsert", "retract"};
     wr_sbuf_addc(b, '{');
     json_key(b, "id", n->id, true);
@@ -252,15 +132,17 @@ static void json_node(const wr_pnode *n, wr_sbuf *b) {
     }
     wr_sbuf_addc(b, ']');
     if (n->one_phase) json_key(b, "one_phase", n->one_phase, false);
-    json_bill(n, b);
+    pl_bill_node_json(n, env, b);
     wr_sbuf_addc(b, '}');
 }
 
-void wr_plan_explain_json(const wr_job_plan *job, wr_sbuf *out) {
+void wr_plan_explain_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out) {
     wr_sbuf_printf(out, "{\"bounded\":%s,\"nodes\":[", job->bounded ? "true" : "false");
     for (uint32_t i = 0; i < job->nodes.n; i++) {
         if (i) wr_sbuf_addc(out, ',');
-        json_node(job->nodes.at[i], out);
+        json_node(job->nodes.at[i], env, out);
     }
-    wr_sbuf_addz(out, "]}\n");
+    wr_sbuf_addz(out, "],\"bill\":");
+    pl_bill_json(job, env, out);
+    wr_sbuf_addz(out, "}\n");
 }

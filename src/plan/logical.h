@@ -235,7 +235,17 @@ typedef struct lsink { const wr_table *table; bool is_result; lnode *root; wr_sc
 typedef WR_ARR(lsink) lsinks;
 wr_job_plan *pl_physical(pl *p, lsinks *sinks);
 /* bill.c */
-double   pl_bill_bytes(const wr_pnode *n, double after_us); /* bytes after so long at the assumed rate */
+/* explain_bill.c */
+void     pl_bill_text(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out);
+void     pl_bill_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out);
+void     pl_bill_node_json(const wr_pnode *n, const wr_bill_env *env, wr_sbuf *out);
+/* bill_units.c */
+double   pl_fit_total(double rows, double keys);
+double   pl_fit_power(double total, double rows, double keys, double half_rows, double half_keys);
+double   pl_units(const wr_units *u, double after_us);
+double   pl_units_of_rows(const wr_units *u, double rows);
+void     pl_bill_checkpoint(const wr_pnode *n, double after_us, double interval_us, double *full, double *changed);
+double   pl_bill_passes_us(const wr_job_plan *job, double budget_bytes, double base_bytes);
 
 /* Says that `what` is not there yet, by name, with what works instead (may be NULL). Returns NULL. */
 void    *pl_unsupported(pl *p, wr_span at, const char *instead, const char *fmt, ...) WR_PRINTF(4, 5);

@@ -250,8 +250,8 @@ static void explain(driver *d, const wr_ast_stmt *s) {
     if (!ok || !sinks.n) return;
     wr_job_plan *job = pl_physical(&d->p, &sinks);
     wr_sbuf      b = {0};
-    if (s->explain.details & WR_EXPLAIN_JSON) wr_plan_explain_json(job, &b);
-    else wr_plan_explain(job, &b);
+    if (s->explain.details & WR_EXPLAIN_JSON) wr_plan_explain_json(job, NULL, &b);
+    else wr_plan_explain(job, NULL, &b);
     push_text(d, s->at, &b);
 }
 

@@ -7,7 +7,7 @@
  * Errors     all go to diags with a span; several per script. What cannot run says so by name and place (code "0A000").            */
 #pragma once
 #include "catalog/catalog.h"
-#include "op/op.h"
+#include "plan/bill.h"
 #include "sql/sql.h"
 
 typedef enum wr_pnode_kind {
@@ -42,19 +42,6 @@ typedef struct wr_p_source {
     int64_t             idle_timeout_us, future_guard_us, alignment_us; /* 0 = off */
     bool                bounded;       /* by options */
 } wr_p_source;
-
-typedef enum wr_bound { WR_BOUND_STATELESS, WR_BOUND_KEYS, WR_BOUND_TIME, WR_BOUND_INPUT /* LIMIT and the like: constant */, WR_BOUND_NOTHING } wr_bound;
-typedef struct wr_bill {
-    wr_bound bound;
-    double   key_bytes;          /* bytes kept per key, from the runtime's structs */
-    double   row_bytes;          /* bytes kept per buffered row / per value */
-    double   retention_us;       /* TIME: how long a row is kept */
-    double   windows;            /* panes or windows open at a time, 1 if none */
-    double   rate_rows, keys;    /* assumed rows a second and distinct keys; 0 = not known (say so) */
-    const char *rate_from, *keys_from; /* "hint", "sample", "assumed" */
-    char     keeps[256];         /* "one counter per (restaurant_id) and minute pane" */
-    char     bounded_by[256];    /* "number of distinct user_id" / "10 min of event time on each side" / "nothing" */
-} wr_bill;
 
 struct wr_pnode {
     wr_pnode_kind kind;
@@ -127,8 +114,8 @@ typedef struct wr_plan_ctx {
 typedef WR_ARR(wr_step) wr_steps;
 /* WR_USER when any diagnostic is an error; steps planned so far are still returned for `explain`. */
 wr_status wr_plan_script(wr_plan_ctx *ctx, const wr_script *script, wr_steps *out);
-/* Plan tree, changelog kind per edge, time attributes, state bill. */
-void wr_plan_explain(const wr_job_plan *job, wr_sbuf *out);
-void wr_plan_explain_json(const wr_job_plan *job, wr_sbuf *out);
+/* Plan tree, changelog kind per edge, time attributes, state bill. env NULL: a bill without budget, money and facts. */
+void wr_plan_explain(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out);
+void wr_plan_explain_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out);
 /* What `weir check` says beyond errors: guarantees, non-determinism, unbounded or key-bounded state, order. Added as warnings/notes to diags. */
 void wr_plan_check(const wr_job_plan *job, wr_diags *diags);

@@ -47,12 +47,12 @@ static void show_steps(const wr_steps *steps, const char *what, wr_diags *diags,
         if (s->kind == WR_STEP_TEXT) {
             if (strcmp(what, "text") == 0) wr_sbuf_add_str(out, s->text);
         } else if (strcmp(what, "json") == 0) {
-            wr_plan_explain_json(s->job, out);
+            wr_plan_explain_json(s->job, NULL, out);
         } else if (strcmp(what, "check") == 0) {
             wr_plan_check(s->job, diags);
         } else if (strcmp(what, "explain") == 0 || strcmp(what, "tree") == 0) {
             wr_sbuf all = {0};
-            wr_plan_explain(s->job, &all);
+            wr_plan_explain(s->job, NULL, &all);
             const char *bill = strcmp(what, "tree") == 0 ? strstr(all.at, "\nState bill") : NULL;
             wr_sbuf_add(out, all.at, bill ? (size_t)(bill - all.at) : all.len);
             wr_sbuf_free(&all);

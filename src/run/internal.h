@@ -125,7 +125,7 @@ typedef struct source {
     wr_source      *src;                   /* NULL for VALUES */
     uint64_t        assigned, published;   /* turn numbers */
     WR_ARR(part_state) parts;
-    int64_t         wm;
+    int64_t         wm, first_us;
     bool            wm_idle, ended, waiting, held; /* held: not read at all (wr_run_opts.until) */
     int64_t         retry_at_us;
     uint32_t        on_error;              /* 0 fail, 1 skip, 2 dead-letter */

@@ -180,6 +180,8 @@ wr_status node_push(node *n, uint32_t in, wr_batch *batch, wr_err *err) {
     n->ledger.in[in < 2 ? in : 0] += wr_batch_live(batch);
     n->steps++;
     if (n->p->kind == WR_P_UNION) return node_emit_batch(n, batch, err);
+    const wr_probe *probe = n->w->job->opts.probe;
+    if (WR_UNLIKELY(probe)) probe->rows(probe->arg, n->p, in, batch);
     if (n->p->kind == WR_P_LOCAL_AGG && n->p->local_agg.n_keys) {
         batch = hashed(batch, n->p->local_agg.keys, n->p->local_agg.n_keys);
         if (n->skew) skew_feed(n->skew, batch, batch->hash, n->w->job->plan->tz);

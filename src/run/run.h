@@ -12,6 +12,12 @@
 
 typedef struct wr_job wr_job;
 
+typedef struct wr_probe {              /* looks on as rows and watermarks reach operators; called by the worker */
+    void *arg;
+    void (*rows)(void *arg, const wr_pnode *node, uint32_t input, const wr_batch *batch);
+    void (*watermark)(void *arg, const wr_pnode *node, int64_t wm_us);
+} wr_probe;
+
 typedef struct wr_run_opts {
     wr_world   *world;
     wr_account *acct;                  /* root of the budget: limit_bytes is --memory */
@@ -46,6 +52,7 @@ typedef struct wr_run_opts {
     size_t      chunk_bytes;           /* a file source reads so much at a time; 0 = about 256 KiB (tests: many turns from few rows) */
     size_t      queue_bytes;           /* bound of one exchange queue; 0 = an eighth of the budget over all of them */
     int64_t     end_when_idle_us;      /* tail inputs end after that long without new bytes; 0 = never */
+    const struct wr_probe *probe;      /* NULL: none */
     void      (*tick)(void *arg, wr_job *job); /* called by the coordinating thread a few times a second; may be NULL */
     void       *tick_arg;
 } wr_run_opts;
@@ -55,12 +62,16 @@ wr_status wr_job_run(wr_job *job, wr_err *err);  /* to the end of input, wr_job_
 void      wr_job_stop(wr_job *job);              /* async-signal-safe: checkpoint if there is a state directory, then end cleanly */
 void      wr_job_free(wr_job *job);
 
+/* Reads the sources for so long, or to their end, and counts what reaches the stateful operators: rows, distinct keys, sizes, rates by event time.
+ * Nothing is written. Of opts: world, acct, diags, force_*. An input that cannot be read to the end is an error; bad data is a note. */
+wr_status wr_job_sample(const wr_job_plan *plan, const wr_run_opts *opts, int64_t for_us, wr_arena *arena, wr_bill_facts **out, wr_err *err);
+
 /* ---- reports ---- */
 typedef struct wr_node_status {
     const wr_pnode *node;
     wr_ledger       ledger;        /* summed over workers */
     wr_op_usage     usage;
-    int64_t         account_bytes;
+    int64_t         account_bytes, account_peak_bytes; /* of its state, over all workers */
     int64_t         watermark_us;  /* least over workers; WR_TIME_MIN none yet */
     uint64_t        blocked_steps, steps;
 } wr_node_status;
@@ -69,7 +80,7 @@ typedef struct wr_source_status {
     char            what[256];     /* connector's describe() */
     uint64_t        done, total;   /* bytes or rows; total 0 = unknown */
     uint32_t        n_partitions, n_partitions_done;
-    int64_t         watermark_us;
+    int64_t         watermark_us, first_us, last_us; /* event time of the first row of this run, the latest of all; WR_TIME_MIN: none */
     char            held_by[128];  /* the partition that holds the watermark back, "" if none */
     bool            ended, waiting;
 } wr_source_status;
@@ -136,3 +147,7 @@ void wr_job_checkpoint_text(const wr_job_status *status, wr_sbuf *out);
 void wr_job_checkpoints_json(const wr_job_status *status, wr_sbuf *out); /* the history: an array */
 /* One sentence on why nothing came out for a while. */
 void wr_job_why_silent(const wr_job_status *status, wr_sbuf *out);
+/* What a run leaves behind in its state directory for the bill: 'last-run.stats', text. Saving never fails a job. */
+void wr_stats_save(const wr_job_status *status, wr_world *world, const char *dir);
+/* In the arena; NULL: there is none that can be read. */
+wr_bill_facts *wr_stats_load(const wr_job_plan *plan, wr_world *world, const char *dir, wr_arena *arena);

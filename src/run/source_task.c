@@ -60,7 +60,7 @@ bool sources_at_limit(wr_job *job) {
 }
 
 static wr_status open_one(wr_job *job, source *s, wr_err *err) {
-    s->wm = WR_TIME_MIN;
+    s->wm = s->first_us = WR_TIME_MIN;
     if (s->p->kind == WR_P_VALUES) return WR_OK;
     wr_table_info info;
     table_info_of(job, s->p, &info);
@@ -472,6 +472,7 @@ static wr_status walk_rows(source *s, wr_ledger *ledger, part_state *part, turn_
         part->max_ts = WR_MAX(part->max_ts, ts[i]);
         if (wmv && wmv[i] > wm && wr_valid_get(tb->wm.valid, i)) wm = wmv[i];
     }
+    if (s->first_us == WR_TIME_MIN && n) s->first_us = wr_valid_get(tb->ts.valid, 0) ? ts[0] : part->max_ts;
     part->wm = wm;
     part->seen = true;
     b->row_wm_us = late;

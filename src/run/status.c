@@ -28,6 +28,7 @@ static void sum_nodes(wr_job *job, wr_job_status *out) {
         s->usage.oldest_us = WR_TIME_MAX;
         s->watermark_us = WR_TIME_MAX;
         s->account_bytes = wr_account_bytes(&job->accts[i]);
+        s->account_peak_bytes = atomic_load_explicit(&job->accts[i].peak, memory_order_relaxed);
         for (uint32_t k = 0; k < job->n_workers; k++) {
             const node_report *r = &job->reports[k * job->n_nodes + i];
             if (job->where[i] >= 0 && job->where[i] != (int)k) continue;
@@ -47,6 +48,9 @@ static void sum_nodes(wr_job *job, wr_job_status *out) {
 static void describe_source(source *s, wr_source_status *out) {
     out->node = s->p;
     out->watermark_us = s->wm;
+    out->first_us = s->first_us;
+    out->last_us = WR_TIME_MIN;
+    for (uint32_t i = 0; i < s->parts.n; i++) out->last_us = WR_MAX(out->last_us, s->parts.at[i].max_ts);
     out->ended = s->ended;
     out->waiting = s->waiting;
     if (!s->src) {
@@ -240,8 +244,8 @@ static void node_json(const wr_node_status *s, bool finished, wr_sbuf *out) {
         wr_sbuf_printf(out, ":%" PRIu64, l->dropped[i]);
         sep = ",";
     }
-    wr_sbuf_printf(out, "},\"closes\":%s,\"state_bytes\":%" PRIi64 ",\"keys\":%" PRIu64 ",\"rows\":%" PRIu64,
-                   b.exact && (finished ? b.in != b.accounted : b.in < b.accounted) ? "false" : "true", s->usage.state_bytes, s->usage.keys, s->usage.rows);
+    wr_sbuf_printf(out, "},\"closes\":%s,\"state_bytes\":%" PRIi64 ",\"state_peak_bytes\":%" PRIi64 ",\"keys\":%" PRIu64 ",\"rows\":%" PRIu64,
+                   b.exact && (finished ? b.in != b.accounted : b.in < b.accounted) ? "false" : "true", s->usage.state_bytes, s->account_peak_bytes, s->usage.keys, s->usage.rows);
     if (s->usage.tier_evictions || s->usage.tier_keys)
         wr_sbuf_printf(out, ",\"tier_keys\":%" PRIu64 ",\"tier_loads\":%" PRIu64 ",\"tier_evictions\":%" PRIu64, s->usage.tier_keys, s->usage.tier_loads,
                        s->usage.tier_evictions);

@@ -612,6 +612,16 @@ double wr_kmap_entry_bytes(uint32_t value_bytes, double key_bytes) {
     return bytes;
 }
 
+double wr_kmap_map_bytes(double entry_bytes, double count, double expected) {
+    const double index_share = 8 / 0.45 + 1.0 / 8;
+    double       record = WR_MAX(entry_bytes - index_share, 16.0), cap = count > 0 ? 8 : 0, slots = count > 0 ? 4 : 0;
+    while (cap > 0 && count * 5 > cap * 3) cap *= 2;
+    if (expected > 0) slots = WR_MIN(expected, (double)CHUNK); /* the first chunk was made for so many */
+    while (slots > 0 && slots < count && slots < CHUNK) slots = WR_MIN(slots * 4, (double)CHUNK);
+    if (slots < count) slots = count + CHUNK / 2; /* the last chunk is half full, more or less */
+    return (double)sizeof(wr_kmap) + slots * (record + 1.0 / 8) + cap * 8;
+}
+
 /* ---- checkpoint image ---- */
 
 void wr_kmap_value_put(const wr_kmap *m, const void *value, wr_sbuf *out) {

@@ -91,6 +91,8 @@ void     wr_kmap_clear(wr_kmap *map);                                  /* also w
 bool     wr_kmap_settle(wr_kmap *map);
 /* Bytes that one entry costs on average with hash slack, for a key of key_bytes encoded: the bill uses the same arithmetic. */
 double   wr_kmap_entry_bytes(uint32_t value_bytes, double key_bytes);
+/* Bytes of one map of `count` such entries: small maps have much slack. expected: as in the options, 0 = none. */
+double   wr_kmap_map_bytes(double entry_bytes, double count, double expected);
 /* Checkpoint image: name, version, then entries (hash, key, value) of a map that is not attached; of an attached one the table, its groups and the
  * number of entries of each group, while what changed is staged in the tier. load keeps only entries whose group lies in [from, to). */
 wr_status wr_kmap_save(wr_kmap *map, wr_sbuf *out, wr_err *err);
@@ -100,6 +102,7 @@ wr_status wr_kmap_load(wr_kmap *map, wr_reader *in, uint32_t n_groups, uint32_t 
 typedef struct wr_timers wr_timers;
 wr_timers *wr_timers_new(wr_account *acct);
 void       wr_timers_free(wr_timers *t);
+double     wr_timer_bytes(void); /* of one, with slack: for the bill */
 void       wr_timers_add(wr_timers *t, int64_t deadline_us, uint64_t payload);
 bool       wr_timers_pop(wr_timers *t, int64_t now_us, int64_t *deadline_us, uint64_t *payload); /* the least with deadline <= now_us */
 uint32_t   wr_timers_count(const wr_timers *t);

@@ -16,6 +16,7 @@ struct wr_timers {
     uint64_t    seq;
 };
 
+double wr_timer_bytes(void) { return sizeof(timer) / 0.75; } /* the array is half full to full */
 wr_timers *wr_timers_new(wr_account *acct) {
     wr_timers *t = wr_calloc(1, sizeof *t);
     t->acct = acct;

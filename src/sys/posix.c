@@ -392,9 +392,14 @@ int64_t wr_rss_bytes(void) {
     return read_number("/proc/self/statm", 1, &pages) ? (int64_t)(pages * (uint64_t)sysconf(_SC_PAGESIZE)) : 0;
 }
 
-int64_t wr_peak_rss_bytes(void) {
-    struct rusage use;
-    return getrusage(RUSAGE_SELF, &use) ? 0 : (int64_t)use.ru_maxrss * 1024;
+int64_t wr_peak_rss_bytes(void) { /* not ru_maxrss: that one starts with what the parent had when it forked */
+    char    line[256];
+    int64_t kib = 0;
+    FILE   *f = fopen("/proc/self/status", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "VmHWM:", 6) == 0) kib = strtoll(line + 6, NULL, 10);
+    if (f) fclose(f);
+    return kib * 1024;
 }
 
 int64_t wr_cpu_time_us(void) { return clock_us(CLOCK_PROCESS_CPUTIME_ID); }
