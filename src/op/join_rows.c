@@ -335,9 +335,9 @@ double wr_join_piece_bytes(double bytes) { /* in its size class; a fractional si
 }
 
 double wr_join_heap_slack_bytes(double used) { return WR_MIN(used / 3, BLOCK_MAX / 2.0); } /* blocks double up to that size; the last is half full */
-/* One of so many due times in a wheel. As the clock runs, an entry goes through about five buckets, and each keeps the room for up to 4,096. */
+/* One of so many due times in a wheel. As the clock runs, an entry goes through about seven buckets, and each keeps the room for up to 4,096. */
 double wr_join_due_bytes(double n) {
-    double room = 5 * WR_MIN(n, 4096.0) + WR_MAX(n - 4096, 0.0) * 1.4;
+    double room = 7 * WR_MIN(n, 4096.0) + WR_MAX(n - 4096, 0.0) * 1.4;
     return n > 0 ? sizeof(wr_join_due) * WR_MAX(room / n, 1.4) : sizeof(wr_join_due) * 1.4;
 }
 

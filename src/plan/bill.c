@@ -433,6 +433,7 @@ static void bill_temporal(account *a) {
     bool replaced = !a->in[1] || a->in[1]->rows > a->in[1]->keys * 1.2;
     b->key_bytes = wr_temporal_join_key_bytes(key, replaced);
     in_map(add_part(a, true, b->key_bytes, KEY_HEAD + key, keys, "a key"), wr_temporal_join_key_bytes(key, false));
+    if (a->in[1] && keys.now > 0) versions.now *= exp(-a->in[1]->peak_rows / keys.now); /* the others' is among those below */
     add_part(a, true, wr_temporal_join_row_bytes(row, 1), ROW_HEAD + row, versions, "the last version of a key");
     b->key_bytes += a->parts[1].bytes;
     double per_key = keys.now > 0 && a->in[1] ? WR_MAX(1 + a->in[1]->peak_rows / keys.now, 1.0) : 1;

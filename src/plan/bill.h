@@ -48,7 +48,7 @@ typedef struct wr_input_facts {  /* of one input of a node, from a sample or fro
     double   all_keys;                     /* joins, in the facts of the left input: distinct keys of both */
     double   peak_keys, pane_keys, pane_rows; /* most keys (of panes) held at a time; of the fullest pane */
     double   values[WR_BILL_VALUES], peak_values[WR_BILL_VALUES], pane_values[WR_BILL_VALUES], value_bytes[WR_BILL_VALUES]; /* distinct (key, argument) by aggregate */
-    double   kept_keys, kept_rows;         /* what the operator itself held at the end */
+    double   kept_keys, kept_rows;         /* what the operator itself held at the end; with a time to live: at most */
 } wr_input_facts;
 typedef struct wr_bill_facts {
     const char     *from;                  /* "sample", "last run" */

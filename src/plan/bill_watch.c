@@ -112,7 +112,7 @@ bool wr_bill_watch_of(const wr_pnode *n, uint32_t input, wr_bill_watch *w) {
 /* ---- memory beside the state ---- */
 
 /* Measured on small jobs (bench/bill): what is touched before anything is remembered. Two turns a worker are decoded at a time, whatever the number of sources. */
-enum { JOB_BYTES = 256 << 10, TURNS_BYTES = 640 << 10, SOURCE_BYTES = 96 << 10, STATEFUL_BYTES = 120 << 10, STATELESS_BYTES = 16 << 10, EXCHANGE_BYTES = 1200 << 10,
+enum { JOB_BYTES = 256 << 10, TURNS_BYTES = 640 << 10, SOURCE_BYTES = 96 << 10, STATEFUL_BYTES = 140 << 10, STATELESS_BYTES = 16 << 10, EXCHANGE_BYTES = 1200 << 10,
        SINK_BYTES = 48 << 10, FILE_SINK_BYTES = 1200 << 10, DATABASE_SINK_BYTES = 2 << 20, SESSION_QUEUE_BYTES = 16 << 20 };
 
 static double node_base(const wr_pnode *n) {

@@ -15,7 +15,7 @@ typedef struct wr_job wr_job;
 typedef struct wr_probe {              /* looks on as rows and watermarks reach operators; called by the worker */
     void *arg;
     void (*rows)(void *arg, const wr_pnode *node, uint32_t input, const wr_batch *batch);
-    void (*watermark)(void *arg, const wr_pnode *node, int64_t wm_us);
+    void (*watermark)(void *arg, const wr_pnode *node, const wr_op *op, int64_t wm_us);
 } wr_probe;
 
 typedef struct wr_run_opts {

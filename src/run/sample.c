@@ -46,7 +46,7 @@ typedef struct seen {         /* one input of a node */
     int64_t        first_us, last_us, wm_us;
     panes         *panes;
     steps          steps;
-    uint64_t       next_point;
+    uint64_t       next_point, most_kept;
     uint32_t       n_points;
     struct { double rows, keys; } point[POINTS_MAX];
 } seen;
@@ -258,12 +258,17 @@ static void on_rows(void *arg, const wr_pnode *p, uint32_t input, const wr_batch
     take_point(x);
 }
 
-static void on_watermark(void *arg, const wr_pnode *p, int64_t wm_us) {
+static void on_watermark(void *arg, const wr_pnode *p, const wr_op *op, int64_t wm_us) {
     sample *s = arg;
     for (uint32_t i = 0; i < 2 && i < p->n_inputs; i++) {
         seen *x = &s->in[p->index * 2 + i];
         if (!x->on) continue;
         if (wm_us != WR_TIME_MAX) x->wm_us = wm_us;
+        if (x->watch.by_watermark) { /* what has expired is swept later: how late, only the operator knows */
+            wr_op_usage u;
+            op->vt->usage(op, &u);
+            x->most_kept = WR_MAX(x->most_kept, u.keys);
+        }
         if (x->watch.pane_us && (i == 0 || x->panes != s->in[p->index * 2].panes)) {
             panes_look(x->panes, x->watch.merge);
             panes_close(x->panes, &x->watch, wm_us);
@@ -374,7 +379,7 @@ static void finish(sample *s, const wr_job_plan *plan, const wr_job_status *st, 
         if (!s->in[i].on) continue;
         if (s->in[i].watch.pane_us) panes_look(s->in[i].panes, s->in[i].watch.merge);
         finish_input(&s->in[i], &f->in[i]);
-        f->in[i].kept_keys = (double)st->nodes[i / 2].usage.keys, f->in[i].kept_rows = (double)st->nodes[i / 2].usage.rows;
+        f->in[i].kept_keys = (double)WR_MAX(st->nodes[i / 2].usage.keys, s->in[i].most_kept), f->in[i].kept_rows = (double)st->nodes[i / 2].usage.rows;
     }
     for (uint32_t i = 0; i < plan->nodes.n * 2; i++) {
         wr_input_facts *x = &f->in[i];

@@ -66,7 +66,7 @@ static wr_status continue_watermark(task *t, wr_err *err) {
     bool  more = false;
     if (n->op) {
         const wr_probe *probe = n->w->job->opts.probe;
-        if (WR_UNLIKELY(probe)) probe->watermark(probe->arg, n->p, t->wm_target);
+        if (WR_UNLIKELY(probe)) probe->watermark(probe->arg, n->p, n->op, t->wm_target);
         wr_status status = n->op->vt->on_watermark(n->op, t->wm_target, &n->out.base, &more, err);
         if (status != WR_OK) {
             if (!err->at.line) err->at = n->p->at;
