@@ -726,7 +726,7 @@ static void refuse_unbounded(phys *h, const wr_pnode *n, const side_bound *bound
     for (int s = 0; s < 2; s++) {
         const pinfo *f = ph_info(h, n->inputs[s].node);
         double       r = f->rate > 0 ? f->rate : ASSUMED_RATE, bytes = wr_join_side_row_bytes(encoded_row(f->row_bytes, &n->inputs[s].node->schema), 1) + wr_join_key_bytes(&n->join, side_key_bytes(n, s));
-        wr_sbuf_printf(&detail, "%s%s side %.*s", s ? "; " : "", s ? "right" : "left", WR_FMT(f->label));
+        wr_sbuf_printf(&detail, "%s%s side %.*s", s ? "; " : "", s ? "right" : "left", WR_FMT(n->bill.in[s].label));
         if (bounds[s] != SIDE_NOTHING) {
             wr_sbuf_addz(&detail, bounds[s] == SIDE_ENDS ? ": ends" : bounds[s] == SIDE_KEYS ? ": one row a key" : ": TTL");
             continue;
@@ -737,7 +737,7 @@ static void refuse_unbounded(phys *h, const wr_pnode *n, const side_bound *bound
         assumed |= !f->rate_declared;
     }
     if (assumed) wr_sbuf_addz(&detail, " (rate assumed: 1,000 rows/s; declare 'stats.rows-per-second' on the table)");
-    wr_str l = ph_info(h, n->inputs[0].node)->label, r = ph_info(h, n->inputs[1].node)->label;
+    wr_str l = n->bill.in[0].label, r = n->bill.in[1].label;
     if (bounds[0] == SIDE_NOTHING && bounds[1] == SIDE_NOTHING)
         pl_error(p, "WR101", n->at, "nothing bounds the memory of this join: it keeps every row of '%.*s' and '%.*s' for ever", WR_FMT(l), WR_FMT(r));
     else pl_error(p, "WR101", n->at, "nothing bounds the memory of this join: it keeps every row of '%.*s' for ever", WR_FMT(bounds[0] == SIDE_NOTHING ? l : r));
@@ -753,7 +753,8 @@ void ph_bill(phys *h) {
         wr_pnode *n = h->job->nodes.at[i];
         for (uint32_t k = 0; k < n->n_inputs; k++) {
             const pinfo *f = ph_info(h, n->inputs[k].node);
-            n->bill.in[k] = (wr_bill_input){.label = f->label, .rate = f->rate, .rate_declared = f->rate_declared, .row_bytes = f->row_bytes, .delay_us = f->delay_us,
+            const lnode *from = ph_info(h, n)->from; /* knows the alias; a source does not */
+            n->bill.in[k] = (wr_bill_input){.label = from && from->n_in > k && n->n_inputs == from->n_in ? pl_label(from->in[k]) : f->label, .rate = f->rate, .rate_declared = f->rate_declared, .row_bytes = f->row_bytes, .delay_us = f->delay_us,
                                             .bound = n->kind == WR_P_JOIN ? (int)bound_of_side(h, n, (int)k) : SIDE_NOTHING};
             const wr_pnode *in = n->inputs[k].node;
             if (in->n_upsert_key) n->bill.in[k].keys = declared_keys(in, in->upsert_key, in->n_upsert_key);

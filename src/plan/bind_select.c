@@ -16,6 +16,7 @@ typedef struct sel {
     bind     b;
     lnode   *node;         /* built so far */
     bool     is_agg;
+    int64_t  ttl_us;       /* STATE_TTL of a SELECT that does not aggregate: for its DISTINCT; -1 = none */
     WR_ARR(wr_expr *) items; /* bound select list, stars expanded; then hidden ORDER BY expressions */
     WR_ARR(wr_str) names;
     uint32_t n_visible;
@@ -295,7 +296,7 @@ static int64_t select_ttl(sel *x) { /* STATE_TTL hint that names one of the tabl
                 continue;
             }
             for (uint32_t r = 0; r < x->sc.rels.n; r++) found |= wr_str_eq(x->sc.rels.at[r].alias, arg->key.text);
-            if (found) ttl = us;
+            if (found) ttl = x->sc.rels.n == 1 ? us : ttl; /* of several tables: it is meant for that side of the join */
             else pl_error(x->p, "42P01", arg->key.at, "STATE_TTL: '%.*s' is no table or alias of this SELECT", WR_FMT(arg->key.text));
         }
     }
@@ -432,7 +433,7 @@ static lnode *build(sel *x) {
             if (x->env.phs.at[i].kind == PH_WINDOW) x->ph_col[i] = x->n_group + x->env.aggs.n + x->env.phs.at[i].i;
         }
     } else {
-        select_ttl(x); /* only to complain about bad hints */
+        x->ttl_us = select_ttl(x);
     }
     if (x->having) {
         wr_expr *h = regroup(x, x->having, from);
@@ -493,7 +494,7 @@ lnode *pl_build_grouped(pl *p, const wr_ast_query *q, lnode *node, const scope *
     return build(&x);
 }
 
-static lnode *bind_grouping(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so, const groupings *sets, uint32_t which) {
+static lnode *bind_grouping(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so, const groupings *sets, uint32_t which, int64_t *ttl_us) {
     sel      x = {.p = p, .s = &q->select, .q = q};
     uint32_t first_scalar = p->scalars.n;
     const wr_ast_hints *hints = p->hints;
@@ -511,7 +512,10 @@ static lnode *bind_grouping(pl *p, const wr_ast_query *q, pcte *ctes, sel_order 
     if (!ok) return NULL;
     x.is_agg = x.s->has_group_by || x.env.aggs.n > 0 || x.having != NULL;
     if (x.is_agg) group_by_scalars(&x, first_scalar);
-    return build(&x);
+    x.ttl_us = -1;
+    lnode *n = build(&x);
+    *ttl_us = x.ttl_us;
+    return n;
 }
 
 static lnode *unite(pl *p, lnode **branches, uint32_t n, wr_span at) {
@@ -530,16 +534,20 @@ static lnode *unite(pl *p, lnode **branches, uint32_t n, wr_span at) {
 lnode *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so) {
     groupings sets;
     lnode    *n;
+    int64_t   ttl_us = -1;
     if (!pl_groupings(p, &q->select, &sets)) return NULL;
     if (sets.n <= 1) {
-        n = bind_grouping(p, q, ctes, so, &sets, 0);
+        n = bind_grouping(p, q, ctes, so, &sets, 0, &ttl_us);
     } else {
         lnode **branches = wr_new_n(p->arena, lnode *, sets.n);
         for (uint32_t i = 0; i < sets.n; i++) {
             so->n_hidden = 0;
-            if (!(branches[i] = bind_grouping(p, q, ctes, so, &sets, i))) return NULL;
+            if (!(branches[i] = bind_grouping(p, q, ctes, so, &sets, i, &ttl_us))) return NULL;
         }
         n = unite(p, branches, sets.n, q->select.group_by.at[0]->at);
     }
-    return n && q->select.distinct ? pl_distinct(p, n, q->at) : n;
+    if (!n || !q->select.distinct) return n;
+    lnode *d = pl_distinct(p, n, q->at);
+    d->agg.ttl_us = ttl_us;
+    return d;
 }

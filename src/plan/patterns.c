@@ -267,7 +267,7 @@ static lnode *convert_agg(pl *p, lnode *a) {
     lprops in = a->in[0]->props;
     a->props = (lprops){.updating = true, .bounded = in.bounded, .rate = in.rate, .rate_declared = in.rate_declared};
     a->props.win.start = a->props.win.end = a->props.win.time = -1;
-    if (a->agg.is_distinct && !in.updating && !p->ttl_us) a->props.updating = false; /* first occurrence of each: never changes */
+    if (a->agg.is_distinct && !in.updating && (a->agg.ttl_us >= 0 ? a->agg.ttl_us : p->ttl_us) == 0) a->props.updating = false; /* first occurrence of each: never changes */
     uint32_t *key = wr_new_n(p->arena, uint32_t, a->agg.n_keys + 1);
     for (uint32_t i = 0; i < a->agg.n_keys; i++) key[i] = i;
     pl_set_key(p, a, key, a->agg.n_keys);
