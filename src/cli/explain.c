@@ -55,7 +55,7 @@ static wr_status load_prices(const char *path, wr_prices *prices, wr_err *err) {
     const char *why = "";
     wr_status   status = wr_file_read_all(wr_world_posix(), path, PRICES_BYTES_MAX, &text, err);
     if (status == WR_OK && !wr_prices_parse(wr_sbuf_str(&text), prices, &line, &why)) {
-        status = wr_fail(err, WR_USER, "WR104", "%s:%u: %s", path, line, why);
+        status = wr_fail(err, WR_USER, "WR130", "%s:%u: %s", path, line, why);
         wr_err_hint(err, "examples/prices.conf is such a file");
     }
     wr_sbuf_free(&text);
