@@ -170,10 +170,21 @@ bool image_poll(wr_job *job, wr_status *status, wr_err *err) {
     return true;
 }
 
+/* Barriers wait behind what is queued: not for long. Where a test sets the bound itself it stays. */
+static void adapt_queues(wr_job *job, int64_t now_us) {
+    int64_t since = job->image.looked_us ? now_us - job->image.looked_us : 0;
+    job->image.looked_us = now_us;
+    if (job->opts.queue_bytes || job->opts.simulate || !job->opts.state_dir) return;
+    for (uint32_t e = 0; e < job->n_edges; e++)
+        for (uint32_t i = 0; i < job->n_workers * job->n_workers; i++)
+            if (job->edges[e].queues[i]) queue_adapt(job->edges[e].queues[i], job->queue_limit, since);
+}
+
 void image_tick(wr_job *job) {
     int64_t now = wr_mono_us(job->opts.world);
     if (now < job->image.look_us) return;
     job->image.look_us = now + LOOK_US;
+    adapt_queues(job, now);
     if (job->opts.state_dir && job->asked == ASKED_NOT && wr_state_asked(job->opts.world, job->opts.state_dir)) job->asked = ASKED;
     if (!wr_tier_is_open(job->tier)) return;
     wr_tier_stats stats;

@@ -31,6 +31,8 @@ void       queue_push(queue *q, msg m);
 const msg *queue_peek(queue *q);           /* NULL when empty */
 void       queue_pop(queue *q);
 size_t     queue_bytes(const queue *q);
+bool       queue_full(const queue *q, size_t limit);                      /* over its own bound or the limit */
+void       queue_adapt(queue *q, size_t limit, int64_t since_us);         /* coordinator: the bound follows the consumer's rate since the last call */
 
 /* ---- edges between tasks ---- */
 typedef struct skew skew;
@@ -192,7 +194,7 @@ typedef struct image {                     /* the I/O thread's work: what the ti
     void        *thread;
     bool         running;                  /* coordinator: started and not joined */
     _Atomic bool done;
-    int64_t      look_us;                  /* when requests and the tier's memory are looked at next */
+    int64_t      look_us, looked_us;       /* when requests, the tier's memory and queues are looked at next, and were last */
     int64_t      retry_at_us;              /* a failed attempt is tried again then; 0 = no */
     bool         made;                     /* the tier's part is done: the rest can be tried again */
     wr_tier_file *files;

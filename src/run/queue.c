@@ -1,12 +1,15 @@
 /* run/queue.c: the exchange's queue: single producer, single consumer, linked segments, no locks.
  *
+ * Bound      in bytes by the job's share for queues, and in time: queue_adapt, called a few times a second, lowers the bound to what the consumer takes
+ *            in DRAIN_US at the rate just measured, so that a barrier behind a slow consumer waits for that long and not for a full share.
+ *
  * Idea       the producer fills a segment and publishes the count with a release store; the consumer reads it with acquire. A new segment
  *            is linked when one is full, so a push never fails; the byte bound is kept by whoever pushes (node_full).
  * Invariant  each message is popped once, in push order; bytes == sum over messages between push and pop.
  * Thread     push: the producing worker; peek, pop: the consuming worker; bytes: both.                                        */
 #include "run/internal.h"
 
-enum { SEGMENT = 62 };
+enum { SEGMENT = 62, DRAIN_US = 200000, BOUND_MIN = 64 << 10 };
 typedef struct segment {
     _Atomic(struct segment *) next;
     _Atomic uint32_t          filled;
@@ -19,6 +22,9 @@ struct queue {
     uint32_t tail_n;
     _Alignas(64) segment *head;             /* consumer */
     uint32_t head_n;
+    _Atomic uint64_t taken;                 /* bytes popped so far; written by the consumer only */
+    uint64_t taken_before;                  /* coordinator: at the last queue_adapt */
+    _Atomic size_t bound;
     _Alignas(64) _Atomic size_t bytes;
 };
 
@@ -31,6 +37,7 @@ queue *queue_new(wr_account *acct) {
     queue *q = wr_aligned_alloc(64, sizeof *q);
     memset(q, 0, sizeof *q);
     q->acct = acct;
+    q->bound = SIZE_MAX;
     q->head = q->tail = segment_new();
     return q;
 }
@@ -76,8 +83,26 @@ void queue_pop(queue *q) {
     if (bytes) {
         atomic_fetch_sub_explicit(&q->bytes, bytes, memory_order_relaxed);
         wr_account_add(q->acct, -(int64_t)bytes);
+        atomic_store_explicit(&q->taken, atomic_load_explicit(&q->taken, memory_order_relaxed) + bytes, memory_order_relaxed);
     }
     q->head_n++;
 }
 
 size_t queue_bytes(const queue *q) { return atomic_load_explicit(&((queue *)(uintptr_t)q)->bytes, memory_order_relaxed); }
+
+bool queue_full(const queue *q, size_t limit) {
+    size_t bound = atomic_load_explicit(&((queue *)(uintptr_t)q)->bound, memory_order_relaxed);
+    return queue_bytes(q) > WR_MIN(bound, limit);
+}
+
+/* Down by half at most each time: one quiet moment is not yet a slow consumer. Nothing taken and nothing there says nothing. */
+void queue_adapt(queue *q, size_t limit, int64_t since_us) {
+    uint64_t taken = atomic_load_explicit(&q->taken, memory_order_relaxed), moved = taken - q->taken_before;
+    size_t   bound = WR_MIN(atomic_load_explicit(&q->bound, memory_order_relaxed), limit);
+    q->taken_before = taken;
+    if (since_us <= 0 || (!moved && !queue_bytes(q))) return;
+    double want = (double)moved * DRAIN_US / (double)since_us;
+    size_t next = want > (double)limit ? limit : (size_t)want;
+    next = WR_MAX(WR_MAX(next, bound / 2), (size_t)BOUND_MIN);
+    atomic_store_explicit(&q->bound, WR_MIN(next, limit), memory_order_relaxed);
+}

@@ -54,7 +54,41 @@ static void two_threads(void **state) {
     queue_free(q);
 }
 
+static void move(queue *q, uint32_t n, uint32_t left) { /* n messages of 10 kB come, all but `left` bytes' worth go */
+    for (uint32_t i = 0; i < n; i++) queue_push(q, (msg){.kind = MSG_BATCH, .bytes = 10000});
+    while (queue_bytes(q) > left) {
+        assert_non_null(queue_peek(q));
+        queue_pop(q);
+    }
+}
+
+static void the_bound_follows_the_consumer(void **state) {
+    (void)state;
+    wr_account acct;
+    wr_account_init(&acct, NULL, "q", 0);
+    queue       *q = queue_new(&acct);
+    const size_t limit = 8 << 20;
+    move(q, 100, 1000000);
+    assert_false(queue_full(q, limit));
+    queue_adapt(q, limit, 100000); /* nothing taken in 0.1 s: half as much */
+    for (int i = 0; i < 3; i++) queue_adapt(q, limit, 100000);
+    assert_true(queue_full(q, limit)); /* 8 MiB / 16 < 1 MB */
+    for (int i = 0; i < 10; i++) queue_adapt(q, limit, 100000);
+    move(q, 0, 60000);
+    assert_false(queue_full(q, limit)); /* never below 64 KiB */
+    move(q, 100, 0);
+    queue_adapt(q, limit, 100000); /* 1.06 MB (and 0.94 MB before) in 0.1 s: 200 ms are some 4 MB */
+    move(q, 300, 3000000);
+    assert_false(queue_full(q, limit));
+    move(q, 200, 5000000);
+    assert_true(queue_full(q, limit));
+    assert_true(queue_full(q, 1000)); /* the limit of all holds as well */
+    move(q, 0, 0);
+    queue_free(q);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(order_and_bytes), cmocka_unit_test(two_threads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(order_and_bytes), cmocka_unit_test(two_threads),
+                                       cmocka_unit_test(the_bound_follows_the_consumer)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -606,7 +606,7 @@ wr_status source_step(worker *w, bool *progress, wr_err *err) {
             return WR_OK;
         }
     }
-    if (w->n_pending == TURNS_PENDING_MAX || atomic_load(&w->job->stop) || (w->n_pending && sources_full(w)) || !budget_may_read(w))
+    if (w->n_pending == TURNS_PENDING_MAX || atomic_load(&w->job->stop) || sources_full(w) || !budget_may_read(w))
         return WR_OK;
     bool got;
     WR_TRY(assign(w, &got, err));

@@ -40,7 +40,7 @@ static bool run_faults(const golden_case *c) {
     bool  ok = true;
     for (uint64_t k = 1; ok; k += 1 + k / 16) { /* every call at first, then ever fewer of the many alike */
         fault_world    world = golden_world(k);
-        golden_setting s = {.name = "fault", .workers = 2, .batch = 2, .simulate = true, .seed = k, .faulty = &world.base};
+        golden_setting s = {.name = "fault", .workers = 2, .batch = 2, .simulate = true, .tier = k % 2 == 0, .seed = k, .faulty = &world.base};
         char dir[] = "/tmp/weir-fault-XXXXXX";
         wr_assert(mkdtemp(dir));
         golden_write_files(c, dir);

@@ -38,6 +38,7 @@ typedef struct golden_setting {
     char     name[64];
     uint32_t workers, batch;
     bool     simulate, tail, crash;
+    bool     tier;          /* all keyed state goes through the tier; with crash, or with a checkpoint every few steps */
     uint64_t seed;
     size_t   queue_bytes;
     int64_t  map_bytes;     /* wr_run_opts.map_bytes: keyed state over it goes to the tier */

@@ -103,6 +103,9 @@ uint32_t golden_settings(const golden_setting **out, bool quick) {
         {.name = "crash seed=7", .workers = 4, .batch = 1, .simulate = true, .crash = true, .seed = 7},
         {.name = "crash tiny memory", .workers = 2, .batch = 3, .simulate = true, .crash = true, .seed = 9, .map_bytes = 1},
         {.name = "crash seed=8", .workers = 3, .batch = 2, .simulate = true, .crash = true, .seed = 8, .queue_bytes = 1},
+        {.name = "tier crash seed=9", .workers = 3, .batch = 2, .simulate = true, .crash = true, .tier = true, .seed = 9},
+        {.name = "tier crash seed=10", .workers = 1, .batch = 1, .simulate = true, .crash = true, .tier = true, .seed = 10},
+        {.name = "tier seed=11", .workers = 2, .batch = 3, .simulate = true, .tier = true, .seed = 11},
     };
     *out = all;
     return quick ? 6 : WR_COUNT_OF(all);
@@ -163,6 +166,7 @@ static wr_status run_job(const wr_job_plan *plan, const golden_setting *s, const
                       .seed = s->seed, .queue_bytes = s->queue_bytes, .map_bytes = s->map_bytes, .result = &capture_connector, .result_arg = &to, .force_tail = s->tail,
                       .end_when_idle_us = s->tail ? 1 : 0};
     wr_status status;
+    if (s->tier) ro.tier_attach_bytes = -1;
     if (s->faulty) {
         ro.state_dir = state_dir;
         ro.checkpoint_every_steps = 4;
@@ -177,6 +181,7 @@ static wr_status run_job(const wr_job_plan *plan, const golden_setting *s, const
             status = attempt(plan, &ro, out);
         }
     } else if (!s->crash) {
+        if (s->tier) ro.state_dir = state_dir, ro.checkpoint_every_steps = 5;
         status = attempt(plan, &ro, out);
     } else {
         wr_rng rng;
