@@ -349,6 +349,8 @@ static void end_json(watch *w, const wr_job_status *s, wr_status status, wr_sbuf
                    ",\"closes\":%s,\"ledger\":", s->checkpoints, s->checkpoint_epoch, s->last_checkpoint_us, s->last_checkpoint_bytes,
                    closes ? "true" : "false");
     wr_job_ledger_json(s, out);
+    wr_sbuf_addz(out, ",\"checkpoint_history\":");
+    wr_job_checkpoints_json(s, out);
     budget_json(&s->budget, out);
     wr_sbuf_addz(out, "}\n");
 }

@@ -295,6 +295,8 @@ static wr_status at_rest(wr_job *job, bool finished, wr_err *err) {
             node *n = &job->workers[k].nodes[i];
             if (n->p && n->sink && job->where[i] >= 0) WR_TRY(n->sink->vt->commit(n->sink, epoch, wr_sbuf_str(&job->staged[i]), err));
         }
+    atomic_store(&job->barrier_epoch, epoch);
+    atomic_store(&job->commit_epoch, epoch);
     finish(job, epoch);
     return WR_OK;
 }
