@@ -40,7 +40,7 @@ static size_t dir_len(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) : 0;
 }
-static bool in_dir(const char *path, const char *dir) {
+static bool in_dir(const char *path, const char *dir) { /* path is plain */
     size_t n = strlen(dir);
     while (n && dir[n - 1] == '/') n--;
     return dir_len(path) == n && memcmp(path, dir, n) == 0;
@@ -50,8 +50,20 @@ static int find(const names *list, const char *path) {
         if (!strcmp(list->at[i].path, path)) return (int)i;
     return -1;
 }
+/* Without slashes that mean nothing. */
+static char *plain_path(const char *path) {
+    char  *out = wr_malloc(strlen(path) + 1);
+    size_t n = 0;
+    for (; *path; path++)
+        if (*path != '/' || !n || out[n - 1] != '/') out[n++] = *path;
+    while (n > 1 && out[n - 1] == '/') n--;
+    out[n] = 0;
+    return out;
+}
 static inode *lookup(sim_world *w, const char *path) {
-    int i = find(&w->disk->now, path);
+    char *plain = plain_path(path);
+    int   i = find(&w->disk->now, plain);
+    wr_free(plain);
     return i < 0 ? NULL : w->disk->now.at[i].node;
 }
 static void set_name(names *list, const char *path, inode *node) {
@@ -69,17 +81,34 @@ static void free_names(names *list) {
     for (uint32_t i = 0; i < list->n; i++) wr_free(list->at[i].path);
     wr_arr_free(list);
 }
+static bool below_dir(const char *path, const char *dir) {
+    size_t n = strlen(dir);
+    return !strncmp(path, dir, n) && path[n] == '/';
+}
+/* What lies below a directory that is renamed goes with it. */
+static void move_below(char **path, const char *from, const char *to) {
+    if (!*path || !below_dir(*path, from)) return;
+    wr_sbuf moved = {0};
+    wr_sbuf_printf(&moved, "%s%s", to, *path + strlen(from));
+    wr_free(*path);
+    *path = moved.at;
+}
 static void apply(names *list, const change *c) {
     if (c->kind == CHANGE_REMOVE) drop_name(list, c->path);
     if (c->kind == CHANGE_RENAME) {
         int i = find(list, c->from);
         if (i >= 0 && list->at[i].node == c->node) drop_name(list, c->from);
+        for (uint32_t k = 0; c->node->is_dir && k < list->n; k++) move_below(&list->at[k].path, c->from, c->path);
     }
     if (c->kind != CHANGE_REMOVE) set_name(list, c->path, c->node);
 }
 static void note(sim_world *w, change_kind kind, const char *path, const char *from, inode *node) {
-    change c = {kind, wr_strdup(path), from ? wr_strdup(from) : NULL, node};
+    change c = {kind, plain_path(path), from ? plain_path(from) : NULL, node};
     apply(&w->disk->now, &c);
+    for (uint32_t i = 0; kind == CHANGE_RENAME && node->is_dir && i < w->disk->changes.n; i++) {
+        move_below(&w->disk->changes.at[i].path, c.from, c.path);
+        move_below(&w->disk->changes.at[i].from, c.from, c.path);
+    }
     wr_arr_push(&w->disk->changes, c);
 }
 static void forget_change(sim_disk *d, uint32_t i) {
@@ -98,7 +127,7 @@ static inode *new_inode(sim_world *w, bool is_dir) {
     return node;
 }
 static void make_durable_dirs(sim_world *w, const char *path) {
-    char *part = wr_strdup(path);
+    char *part = plain_path(path);
     for (char *p = part + 1;; p++) {
         if (*p && *p != '/') continue;
         char was = *p;
@@ -172,8 +201,8 @@ static wr_status file_open(wr_world *base, const char *path, int flags, wr_file 
     if (node && (flags & WR_OPEN_EXCLUSIVE)) return leave(w, fail(err, "58030", "create", path, "File exists"));
     if (!node && !(flags & WR_OPEN_CREATE)) return leave(w, fail(err, "58P01", "open", path, "No such file or directory"));
     if (!node) {
-        char *dir = wr_strdup(path);
-        dir[dir_len(path)] = 0;
+        char *dir = plain_path(path);
+        dir[dir_len(dir)] = 0;
         inode *parent = lookup(w, dir);
         wr_free(dir);
         if (!parent || !parent->is_dir) return leave(w, fail(err, "58P01", "create", path, "No such file or directory"));
@@ -300,11 +329,7 @@ static wr_status stat_path(wr_world *base, const char *path, wr_file_info *out, 
     memset(out, 0, sizeof *out);
     ENTER("stat", path);
     if (done_ != WR_OK) return leave(w, done_);
-    size_t n = strlen(path);
-    char  *plain = wr_strdup(path);
-    while (n > 1 && plain[n - 1] == '/') plain[--n] = 0;
-    inode *node = lookup(w, plain);
-    wr_free(plain);
+    inode *node = lookup(w, path);
     *exists = node != NULL;
     if (node) fill_info(node, out);
     return leave(w, WR_OK);
@@ -478,6 +503,16 @@ void sim_world_power_loss(sim_world *w) {
     for (uint32_t i = 0; mode && i < n; i++)
         if (mode != 3 || dice(w, 2)) apply(&d->platter, &d->changes.at[i]);
     while (d->changes.n) forget_change(d, d->changes.n - 1);
+    for (bool again = true; again;) { /* names in a directory that is not there */
+        again = false;
+        for (uint32_t i = 0; i < d->platter.n && !again; i++) {
+            char *dir = wr_strdup(d->platter.at[i].path);
+            dir[dir_len(dir)] = 0;
+            again = *dir && find(&d->platter, dir) < 0;
+            wr_free(dir);
+            if (again) drop_name(&d->platter, d->platter.at[i].path);
+        }
+    }
     free_names(&d->now);
     for (uint32_t i = 0; i < d->platter.n; i++) set_name(&d->now, d->platter.at[i].path, d->platter.at[i].node);
     for (uint32_t i = 0; i < d->inodes.n; i++) {
