@@ -36,6 +36,37 @@ static void check_sink(const wr_pnode *n, wr_diags *d) {
     wr_diags_add(d, g ? WR_SEV_NOTE : WR_SEV_WARNING, "WR112", n->at, "sink '%.*s' (%.*s), with checkpoints: %s", WR_FMT(n->sink.table->name), WR_FMT(n->sink.table->connector), SAYS[g]);
 }
 
+/* ---- from source to sink ---- */
+static bool fed_by_push(const wr_pnode *n) {
+    uint32_t         n_in = n->kind == WR_P_UNION ? n->n_union : n->n_inputs;
+    const wr_pinput *in = n->kind == WR_P_UNION ? n->union_inputs : n->inputs;
+    if (n->kind == WR_P_SOURCE && wr_str_eq(n->source.table->connector, WR_STR("push"))) return true;
+    for (uint32_t i = 0; i < n_in; i++)
+        if (fed_by_push(in[i].node)) return true;
+    return false;
+}
+
+/* The other links hold in every job: positions of sources are part of a checkpoint, and so is the state of operators; a restart computes the rows since
+ * then again and exchanges do not lose or double any. So it is the sink that decides, unless the input cannot be read again. */
+const char *wr_plan_guarantee(const wr_pnode *sink, wr_sbuf *why) {
+    wr_str name = sink->sink.table->name, connector = sink->sink.table->connector;
+    int    g = sink->sink.connector && sink->sink.connector->guarantee ? sink->sink.connector->guarantee(sink->sink.table) : 0;
+    if (fed_by_push(sink)) {
+        wr_sbuf_addz(why, "weakest link: the program that pushes rows must give those since the last checkpoint again");
+        return "no more than the program gives";
+    }
+    if (g == 2) {
+        wr_sbuf_printf(why, "sources go back to their positions in the checkpoint, and %.*s takes the rows of a checkpoint as one", WR_FMT(name));
+        return "exactly once";
+    }
+    if (g == 1) {
+        wr_sbuf_printf(why, "weakest link: the sink %.*s (%.*s) writes rows again under the same key after a crash", WR_FMT(name), WR_FMT(connector));
+        return "exactly once in what the key holds in the end";
+    }
+    wr_sbuf_printf(why, "weakest link: the sink %.*s (%.*s) has no transactions: rows since the last checkpoint may come twice after a crash", WR_FMT(name), WR_FMT(connector));
+    return "at least once";
+}
+
 void wr_plan_check(const wr_job_plan *job, wr_diags *d) {
     for (uint32_t i = 0; i < job->nodes.n; i++) {
         const wr_pnode *n = job->nodes.at[i];

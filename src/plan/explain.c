@@ -69,12 +69,27 @@ static void tree(const wr_pnode *n, const wr_pinput *via, const char *stem, cons
     wr_sbuf_free(&below);
 }
 
+static void guarantees(const wr_job_plan *job, wr_sbuf *b) {
+    bool any = false;
+    for (uint32_t i = 0; i < job->nodes.n; i++) {
+        const wr_pnode *n = job->nodes.at[i];
+        if (n->kind != WR_P_SINK || n->sink.is_result || !n->sink.table) continue;
+        wr_sbuf why = {0};
+        const char *what = wr_plan_guarantee(n, &why);
+        if (!any) wr_sbuf_addz(b, "With a state directory, from sources to sinks:\n");
+        wr_sbuf_printf(b, "  %.*s: %s (%s)\n", WR_FMT(n->sink.table->name), what, why.at);
+        wr_sbuf_free(&why);
+        any = true;
+    }
+}
+
 void wr_plan_explain(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out) {
     bool *seen = wr_calloc(job->nodes.n + 1, sizeof *seen);
     for (uint32_t i = 0; i < job->nodes.n; i++)
         if (job->nodes.at[i]->kind == WR_P_SINK) tree(job->nodes.at[i], NULL, "", "", "", seen, 0, out);
     wr_free(seen);
     pl_bill_text(job, env, out);
+    guarantees(job, out);
 }
 
 /* ---- JSON ---- */
@@ -144,5 +159,17 @@ void wr_plan_explain_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbu
     }
     wr_sbuf_addz(out, "],\"bill\":");
     pl_bill_json(job, env, out);
-    wr_sbuf_addz(out, "}\n");
+    wr_sbuf_addz(out, ",\"guarantees\":[");
+    for (uint32_t i = 0, n = 0; i < job->nodes.n; i++) {
+        const wr_pnode *p = job->nodes.at[i];
+        if (p->kind != WR_P_SINK || p->sink.is_result || !p->sink.table) continue;
+        wr_sbuf     why = {0};
+        const char *what = wr_plan_guarantee(p, &why);
+        wr_sbuf_addz(out, n++ ? ",{\"sink\":" : "{\"sink\":"), wr_sbuf_add_json(out, p->sink.table->name);
+        json_key(out, "guarantee", what, false);
+        json_key(out, "why", why.at, false);
+        wr_sbuf_addc(out, '}');
+        wr_sbuf_free(&why);
+    }
+    wr_sbuf_addz(out, "]}\n");
 }

@@ -117,5 +117,7 @@ wr_status wr_plan_script(wr_plan_ctx *ctx, const wr_script *script, wr_steps *ou
 /* Plan tree, changelog kind per edge, time attributes, state bill. env NULL: a bill without budget, money and facts. */
 void wr_plan_explain(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out);
 void wr_plan_explain_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out);
+/* What holds from sources to this sink (of a named table) with a state directory, and why: the weakest link by name. */
+const char *wr_plan_guarantee(const wr_pnode *sink, wr_sbuf *why);
 /* What `weir check` says beyond errors: guarantees, non-determinism, unbounded or key-bounded state, order. Added as warnings/notes to diags. */
 void wr_plan_check(const wr_job_plan *job, wr_diags *diags);
