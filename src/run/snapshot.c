@@ -305,8 +305,7 @@ static wr_status at_rest(wr_job *job, bool finished, wr_err *err) {
  * (files that rows or dead letters are appended to). */
 wr_status snapshot_first(wr_job *job, wr_err *err) {
     WR_TRY(at_rest(job, false, err));
-    uint64_t epoch = atomic_fetch_add(&job->barrier_epoch, 1) + 1;
-    atomic_store(&job->commit_epoch, epoch);
+    uint64_t epoch = atomic_load(&job->barrier_epoch);
     for (uint32_t k = 0; k < job->n_workers; k++) job->workers[k].barrier_sent = job->workers[k].committed = epoch;
     return WR_OK;
 }
