@@ -12,14 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ATTACH_BYTES = 1 << 20, RETRY_US = 1000000, LOOK_US = 100000 };
+enum { ATTACH_BYTES = 1 << 20, RETRY_US = 1000000, LOOK_US = 100000, LOCK_TRIES = 10, LOCK_WAIT_US = 30000 };
 
 /* ---- the directory ---- */
 static wr_status take_lock(wr_job *job, wr_err *err) {
     const char *dir = job->opts.state_dir;
-    long        holder;
-    WR_TRY(wr_state_lock(job->opts.world, dir, &job->lock, &holder, err));
-    if (!holder) return WR_OK;
+    long        holder = 0;
+    for (int i = 0; i < LOCK_TRIES; i++) { /* `weir state` looks whether it is free: that takes a moment */
+        if (i) job->opts.world->vt->sleep_us(job->opts.world, LOCK_WAIT_US);
+        WR_TRY(wr_state_lock(job->opts.world, dir, &job->lock, &holder, err));
+        if (!holder) return WR_OK;
+    }
     if (holder > 0) wr_fail(err, WR_IO, "WR306", "the state directory %s is in use by another weir (process %ld)", dir, holder);
     else wr_fail(err, WR_IO, "WR306", "the state directory %s is in use by another weir", dir);
     wr_err_hint(err, "stop that one first, or give this job a --state-dir of its own");
