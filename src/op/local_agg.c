@@ -2,7 +2,7 @@
  *
  * Idea       a hot key then costs its receiver one row a batch, not thousands. The output is the input's own batch: the first row of a group
  *            stands for it and carries the group's accumulators as bytes in one more column; rows that are alone in their group pass as they
- *            are, with that column empty. So there is no second schema, nothing is copied, and a batch in which little can be combined
+ *            are, with NULL in that column. So there is no second schema, nothing is copied, and a batch in which little can be combined
  *            passes through as it is.
  * Nothing is held back: what a batch gave is out before the next call, so watermarks, barriers and turns need no care here.
  * Late rows  pass as they are: only the operator behind the exchange judges and counts them. Rows that it would drop or refuse too.
@@ -30,7 +30,7 @@ typedef struct local_agg {
     wr_sbuf           image;
     /* scratch of one batch */
     uint64_t hash[WR_BATCH_MAX];
-    int64_t  pane[WR_BATCH_MAX];     /* by position; 0 without windows */
+    int64_t  pane[WR_BATCH_MAX];     /* by position; not set without windows */
     uint16_t row[WR_BATCH_MAX], group[WR_BATCH_MAX];
     uint16_t table[TABLE];           /* group + 1 */
     uint64_t group_hash[WR_BATCH_MAX];
@@ -66,12 +66,12 @@ const char *wr_agg_one_phase_reason(const wr_agg *agg, bool retract_input) {
 static void place_rows(local_agg *l, const wr_batch *batch, uint32_t n) {
     const wr_local_agg_opts *o = &l->opts;
     int64_t from = 0, to = 0;
+    for (uint32_t i = 0; i < n; i++) l->row[i] = (uint16_t)wr_batch_row(batch, i);
+    memset(l->group, 0, n * sizeof *l->group);
+    if (!o->windowed) return;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t row = wr_batch_row(batch, i);
-        l->row[i] = (uint16_t)row;
+        uint32_t row = l->row[i];
         l->pane[i] = 0;
-        l->group[i] = 0;
-        if (!o->windowed) continue;
         if (batch->row_wm_us && batch->row_wm_us[row] != WR_TIME_MIN) {
             l->group[i] = NO_GROUP;
             continue;
@@ -157,13 +157,15 @@ static void check_groups(local_agg *l, const wr_batch *batch, uint32_t n) {
 
 /* ---- output ---- */
 
-static wr_sview nothing[WR_BATCH_MAX]; /* the added column of a batch that passes as it is; never written */
+/* The added column of a batch that passes as it is: all NULL; never written. */
+static wr_sview nothing[WR_BATCH_MAX];
+static uint64_t none_valid[WR_BATCH_MAX / 64];
 
 /* The input's columns and one more: every row stands for itself. */
 static wr_batch *widened(const local_agg *l, wr_batch *batch) {
     wr_batch *b = wr_batch_derive(batch, batch->n_cols + 1);
     memcpy(b->cols, batch->cols, batch->n_cols * sizeof *b->cols);
-    b->cols[batch->n_cols] = (wr_vec){.type = l->opts.partial_type, .data = nothing, .n = batch->n_rows};
+    b->cols[batch->n_cols] = (wr_vec){.type = l->opts.partial_type, .data = nothing, .valid = none_valid, .n = batch->n_rows};
     return b;
 }
 /* A group may swallow one row of an update pair: each row says by itself whether it adds or takes away. */
@@ -196,17 +198,23 @@ static wr_status combine(local_agg *l, wr_batch *batch, uint32_t n, uint32_t n_g
     uint16_t *sel = wr_mem_alloc(b->mem, n * sizeof *sel);
     for (uint32_t i = 0; i < n; i++) {
         void *block = l->group[i] == NO_GROUP ? NULL : l->block_of[l->group[i]];
-        if (!block || l->first[l->group[i]] == i) sel[n_sel++] = l->row[i];
-        if (!block) continue;
+        sel[n_sel] = l->row[i]; /* without branches: nobody could foretell them */
+        n_sel += !block || l->first[l->group[i]] == i;
         l->rows[m] = l->row[i];
-        l->blocks[m++] = block;
+        l->blocks[m] = block;
+        m += block != NULL;
     }
     wr_status s = l->aggs->bytes ? wr_aggs_update(l->aggs, batch, l->rows, l->blocks, m, err) : WR_OK;
-    if (l->aggs->bytes) views = wr_mem_alloc(b->mem, batch->n_rows * sizeof *views);
-    for (uint32_t i = 0; i < n_sel && views; i++) views[sel[i]] = (wr_sview){0};
-    for (uint32_t g = 0; g < n_groups && views; g++)
-        if (l->block_of[g]) views[l->row[l->first[g]]] = image_of(l, l->block_of[g], b->mem);
-    if (views) b->cols[batch->n_cols].data = views;
+    for (uint32_t g = 0; g < n_groups && l->aggs->bytes; g++) {
+        if (!l->block_of[g]) continue;
+        if (!views) {
+            views = b->cols[batch->n_cols].data = wr_mem_alloc(b->mem, batch->n_rows * sizeof *views);
+            b->cols[batch->n_cols].valid = wr_mem_calloc(b->mem, wr_valid_bytes(batch->n_rows));
+        }
+        uint32_t row = l->row[l->first[g]];
+        views[row] = image_of(l, l->block_of[g], b->mem);
+        wr_valid_set(b->cols[batch->n_cols].valid, row, true);
+    }
     settle_kinds(l, b, n);
     if (n_sel < b->n_rows) b->sel = sel, b->n_sel = n_sel;
     if (s == WR_OK) return wr_emit(out, b, err);
@@ -281,11 +289,13 @@ wr_op *wr_local_agg_new(const wr_local_agg_opts *opts, wr_op_ctx *ctx) {
 
 /* ---- the second phase's side ---- */
 
-static const wr_sview *partial_at(const wr_vec *partials, uint32_t row) { return &((const wr_sview *)partials->data)[row]; }
+WR_INLINE const wr_sview *partial_at(const wr_vec *partials, uint32_t row) { /* NULL: the row stands for itself */
+    return wr_valid_get(partials->valid, row) ? &((const wr_sview *)partials->data)[row] : NULL;
+}
 
 bool wr_aggs_partial_rows(const wr_aggs *a, const wr_vec *partials, uint32_t row, int64_t *n) {
     const wr_sview *v = partial_at(partials, row);
-    if (!v->len) return false;
+    if (!v) return false;
     wr_dassert(!a->has_heap);
     memcpy(n, wr_sview_ptr(v) + a->rows_at, sizeof *n);
     return true;
@@ -316,10 +326,10 @@ static bool merge_image(wr_aggs *a, void *block, const wr_sview *v) {
 wr_status wr_aggs_take(wr_aggs *a, const wr_batch *batch, uint32_t partial_col, uint32_t *rows, void **blocks, uint32_t n, wr_err *err) {
     const wr_vec *partials = &batch->cols[partial_col];
     uint32_t      m = 0;
-    if (partials->data == nothing) return wr_aggs_update(a, batch, rows, blocks, n, err);
+    if (partials->valid == none_valid) return wr_aggs_update(a, batch, rows, blocks, n, err);
     for (uint32_t i = 0; i < n; i++) {
         const wr_sview *v = partial_at(partials, rows[i]);
-        if (v->len) {
+        if (v) {
             if (!merge_image(a, blocks[i], v)) return wr_fail(err, WR_CORRUPT, "WR900", "a partial aggregate of %u bytes does not fit its accumulators", v->len);
             continue;
         }

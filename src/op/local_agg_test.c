@@ -25,7 +25,7 @@ static wr_status link_emit(wr_out *out, wr_batch *batch, wr_err *err) {
 static bool link_full(wr_out *out) { return !out; }
 
 static wr_type T(wr_tid id) { return wr_type_of(id); }
-static wr_type partial_type(void) { return wr_type_not_null(wr_type_prec(WR_T_VARBINARY, WR_LENGTH_MAX)); }
+static wr_type partial_type(void) { return wr_type_prec(WR_T_VARBINARY, WR_LENGTH_MAX); }
 static wr_agg agg(wr_agg_kind kind, int32_t arg, wr_type arg_type, wr_type type, int32_t filter) {
     return (wr_agg){.kind = kind, .arg = arg, .arg2 = -1, .filter = filter, .arg_type = arg_type, .type = type};
 }

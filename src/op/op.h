@@ -176,7 +176,7 @@ double wr_group_agg_key_bytes(const wr_group_agg_opts *opts, double key_bytes);
 double wr_window_agg_key_bytes(const wr_window_agg_opts *opts, double key_bytes);
 wr_op *wr_group_agg_new(const wr_group_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
 
-/* ---- first phase of an aggregation, before the exchange: output = input columns, then accumulators as bytes (empty: the row stands for itself) ---- */
+/* ---- first phase of an aggregation, before the exchange: output = input columns, then accumulators as bytes (NULL: the row stands for itself) ---- */
 typedef struct wr_local_agg_opts {
     uint32_t        n_keys;
     const uint32_t *keys;

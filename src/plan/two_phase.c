@@ -49,7 +49,7 @@ static wr_pnode *local_node(phys *h, const wr_pnode *a, wr_pnode *in) {
     uint32_t  n = in->schema.n;
     wr_field *f = wr_new_n(h->p->arena, wr_field, n + 1);
     for (uint32_t i = 0; i < n; i++) f[i] = in->schema.fields[i];
-    f[n] = (wr_field){.name = WR_STR("$partial"), .type = wr_type_not_null(wr_type_prec(WR_T_VARBINARY, WR_LENGTH_MAX))};
+    f[n] = (wr_field){.name = WR_STR("$partial"), .type = wr_type_prec(WR_T_VARBINARY, WR_LENGTH_MAX)};
     wr_pnode *l = ph_new(h, WR_P_LOCAL_AGG, (wr_schema){n + 1, f}, a->at);
     l->n_inputs = 1;
     l->inputs[0] = (wr_pinput){.node = in, .exchange = WR_X_FORWARD};
