@@ -320,6 +320,14 @@ static const wr_pnode *node_by_id(const wr_job *job, wr_str id) {
     return NULL;
 }
 
+/* The first phase of an aggregation keeps nothing: whether it is there may change between two runs. */
+static bool is_first_phase(wr_str id) { return wr_str_starts(id, WR_STR("local_agg-")); }
+static uint32_t nodes_that_matter(const wr_job *job) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < job->n_nodes; i++) n += !is_first_phase(wr_str_of(job->plan->nodes.at[i]->id));
+    return n;
+}
+
 wr_status snapshot_check(wr_job *job, wr_err *err) {
     const wr_checkpoint *ck = &job->restored;
     const wr_section *s = wr_checkpoint_find(ck, WR_SECTION_JOB, WR_STR("job"));
@@ -327,17 +335,19 @@ wr_status snapshot_check(wr_job *job, wr_err *err) {
     wr_reader in = {.at = (const uint8_t *)s->content.ptr, .end = (const uint8_t *)s->content.ptr + s->content.len};
     uint32_t  groups = wr_get_u32(&in);
     job->finished_before = wr_get_u8(&in);
-    uint32_t n = wr_get_u32(&in), known = 0;
+    uint32_t n_ids = wr_get_u32(&in), n = 0, known = 0, mine = nodes_that_matter(job);
     wr_str   stranger = {0};
-    for (uint32_t i = 0; i < n && !in.bad; i++) {
+    for (uint32_t i = 0; i < n_ids && !in.bad; i++) {
         wr_str id = wr_get_bytes(&in);
+        if (is_first_phase(id)) continue;
+        n++;
         if (node_by_id(job, id)) known++;
         else stranger = id;
     }
     if (in.bad) return wr_fail(err, WR_CORRUPT, "WR304", "the job section of checkpoint %s is damaged", ck->path);
-    if (known != n || n != job->n_nodes) {
+    if (known != n || n != mine) {
         wr_fail(err, WR_USER, "WR305", "the state in %s belongs to another job or an earlier version of this one", job->opts.state_dir);
-        wr_err_detail(err, "it has %u operators, this job has %u; %u are the same%s%.*s", n, job->n_nodes, known, stranger.len ? "; not here: " : "",
+        wr_err_detail(err, "it has %u operators, this job has %u; %u are the same%s%.*s", n, mine, known, stranger.len ? "; not here: " : "",
                       WR_FMT(stranger));
         wr_err_hint(err, "'weir upgrade %s SCRIPT' says what of it can be carried over, and does it; or start over with --fresh", job->opts.state_dir);
         return WR_USER;
