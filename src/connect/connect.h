@@ -35,6 +35,7 @@ typedef struct wr_connect_ctx {
     uint32_t     n_workers, batch_rows;
     size_t       chunk_bytes;        /* sources: bytes of one chunk; 0 = the connector's own */
     bool         bounded_override, tail_override; /* test matrix and CLI: force 'bounded' / 'tail' where the connector has both */
+    bool         next_version;       /* sinks: write beside the output what is to take its place (wr_output below) */
     bool         final_rows;         /* print: --final */
     const char  *print_style;        /* print/result: "table", "jsonl", "changelog-jsonl" */
     void        *result_arg;         /* for an embedder's own result connector (wr_run_opts.result) */
@@ -68,7 +69,7 @@ typedef struct wr_source_vt {
     wr_status (*until)(wr_source *, wr_reader *positions, wr_err *);
     bool      (*at_limit)(wr_source *);
     void      (*describe)(wr_source *, wr_sbuf *out);                  /* "2 files, 34.1 MiB, bounded, from the start" */
-    void      (*progress)(wr_source *, uint64_t *done, uint64_t *total); /* bytes or rows; total 0 = unknown */
+    void      (*progress)(wr_source *, uint64_t *done, uint64_t *total); /* bytes or rows; total: known so far, also of an input without an end; 0 = unknown */
     bool      (*bounded)(wr_source *);
     void      (*close)(wr_source *);
 } wr_source_vt;
@@ -89,6 +90,25 @@ struct wr_sink { const wr_sink_vt *vt; };
 typedef enum wr_sink_takes { WR_SINK_APPEND, WR_SINK_UPSERT, WR_SINK_ALL } wr_sink_takes; /* +I only; +I/+U/-D by key; all four kinds */
 typedef enum wr_guarantee { WR_AT_LEAST_ONCE, WR_IDEMPOTENT, WR_EXACTLY_ONCE } wr_guarantee;
 
+/* ---- outputs in two versions (output.c) ----
+ * A sink made with next_version writes to a hidden sibling (files), or to a table NAME__next of the same database (sqlite). wr_outputs_swap puts it in
+ * the output's place; what was there stays as .NAME.old, or NAME__old, until the next swap. Every step may be done again after a crash.        */
+typedef struct wr_output {
+    bool     database, kept;         /* kept: no new version; of a database only weir_epoch has to follow */
+    wr_str   sink;                   /* table of the script */
+    wr_str   path;                   /* the file, the directory or the database */
+    wr_str   table, job;             /* database: the table, and the job's name in weir_epoch */
+    uint64_t inode, device;          /* files: of the new version; wherever it lies tells how far the swap came */
+} wr_output;
+void      wr_output_put(const wr_output *output, wr_sbuf *out);
+void      wr_output_get(wr_output *output, wr_reader *in);           /* borrows */
+/* Removes a new version that was begun; nothing there is fine. */
+wr_status wr_output_discard(wr_world *world, const wr_output *output, wr_err *err);
+/* Is the new version there? Notes where. */
+wr_status wr_output_look(wr_world *world, wr_output *output, wr_err *err);
+/* All of one database in one transaction, files by renaming. `epoch`: of the checkpoint that is to be recovered from afterwards, in place of `was`. */
+wr_status wr_outputs_swap(wr_world *world, const wr_output *outputs, uint32_t n, uint64_t epoch, uint64_t was, wr_err *err);
+
 typedef struct wr_connector {
     const char           *name;
     const char           *doc;       /* one line */
@@ -98,6 +118,8 @@ typedef struct wr_connector {
     /* NULL = not a source / not a sink. Problems with options go to ctx->diags at the option's span (return WR_USER); the world's to err. */
     wr_status (*source_new)(const wr_table_info *, wr_connect_ctx *, wr_source **, wr_err *);
     wr_status (*sink_new)(const wr_table_info *, wr_connect_ctx *, wr_sink **, wr_err *);
+    /* Sinks: the output that a new version can take the place of. NULL: it has none. Strings in ctx->arena. */
+    wr_status (*output)(const wr_table_info *, wr_connect_ctx *, wr_output *out, wr_err *);
     wr_sink_takes (*takes)(const wr_table_info *);       /* sinks */
     wr_guarantee  (*guarantee)(const wr_table_info *);   /* sinks, with checkpoints on */
     bool parallel_sink;                                  /* one instance per worker is fine (blackhole) */

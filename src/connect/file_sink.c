@@ -249,22 +249,38 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
 
 static const wr_sink_vt sink_vt = {.name = "filesystem", .write = sink_write, .flush = sink_flush, .prepare = sink_prepare, .commit = sink_commit, .recover = sink_recover, .close = sink_close};
 
+static wr_str plain_path(wr_str path, bool *slash) {
+    if (wr_str_starts(path, WR_STR("file://"))) path.ptr += 7, path.len -= 7;
+    *slash = path.len > 1 && path.ptr[path.len - 1] == '/';
+    while (path.len > 1 && path.ptr[path.len - 1] == '/') path.len--;
+    return path;
+}
+
+/* The new version takes the place of the whole file or directory: rows of others in it would be lost. */
+wr_status file_output(const wr_table_info *t, wr_connect_ctx *ctx, wr_output *out, wr_err *err) {
+    const wr_option_spec *specs = wr_connector_filesystem.specs;
+    bool slash;
+    (void)err;
+    if (wr_str_ieq(wr_option_string(&t->options, specs, "sink.if-exists"), WR_STR("append")))
+        return option_error(ctx, t, "sink.if-exists", "WR322", "rows are appended to what is in the file already; a new version of it would be without that");
+    *out = (wr_output){.sink = t->name, .path = wr_str_dup(ctx->arena, plain_path(option_text(t, specs, "path"), &slash))};
+    return WR_OK;
+}
+
 wr_status file_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
     const wr_option_spec *specs = wr_connector_filesystem.specs;
     *out = NULL;
     const wr_format *format = table_format(t, ctx);
     if (!format) return WR_USER;
     if (!format->can_write) return option_error(ctx, t, "format", "WR125", "the format '%s' can only be read", format->name);
-    wr_str path = option_text(t, specs, "path"), name, exists_mode = wr_option_string(&t->options, specs, "sink.if-exists");
-    if (wr_str_starts(path, WR_STR("file://"))) path.ptr += 7, path.len -= 7;
+    bool   slash;
+    wr_str path = plain_path(option_text(t, specs, "path"), &slash), name, exists_mode = wr_option_string(&t->options, specs, "sink.if-exists");
     int64_t roll;
     if (!wr_option_size(&t->options, specs, "sink.rolling-policy.file-size", &roll, ctx->diags)) return WR_USER;
     wr_encoder *encoder;
     if (format->encoder_new(t->schema, &t->options, ctx->tz, &encoder, ctx->diags) != WR_OK) return WR_USER;
     file_sink *s = wr_calloc(1, sizeof *s);
     *s = (file_sink){.base = {&sink_vt}, .world = ctx->world, .acct = ctx->acct, .table = t->name, .encoder = encoder, .roll_bytes = (uint64_t)WR_MAX(roll, 1)};
-    bool slash = path.len > 1 && path.ptr[path.len - 1] == '/';
-    while (path.len > 1 && path.ptr[path.len - 1] == '/') path.len--;
     s->path = wr_calloc(path.len + 1, 1);
     memcpy(s->path, path.ptr, path.len);
     name = path_name(path);
@@ -273,7 +289,13 @@ wr_status file_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **o
     wr_status    status = ctx->world->vt->stat(ctx->world, s->path, &info, &there, err);
     s->directory = there ? info.is_dir : slash || !memchr(name.ptr, '.', name.len);
     s->append = wr_str_ieq(exists_mode, WR_STR("append"));
-    if (status == WR_OK && there && !s->directory && wr_str_ieq(exists_mode, WR_STR("fail")))
+    if (ctx->next_version) {
+        wr_sbuf next = {0};
+        output_sibling(path, ".next", &next);
+        wr_free(s->path);
+        s->path = next.at;
+    }
+    if (status == WR_OK && there && !ctx->next_version && !s->directory && wr_str_ieq(exists_mode, WR_STR("fail")))
         status = option_error(ctx, t, "path", "WR127", "the file '%s' exists, and 'sink.if-exists' is 'fail'", s->path);
     wr_sbuf run = {.max = sizeof s->run - 1}, ext = {.max = sizeof s->ext - 1};
     wr_sbuf_printf(&run, "%08llx", (unsigned long long)(ctx->world->vt->random(ctx->world) & 0xFFFFFFFF));

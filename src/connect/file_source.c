@@ -36,6 +36,7 @@ typedef struct file_part {
     bool             at_end;   /* nothing more until the next look */
     bool             gone;     /* no name leads to it any more */
     uint64_t         limit;    /* see until: bytes behind it are not handed out; UINT64_MAX: none */
+    bool             limit_done; /* there the part was done */
 } file_part;
 
 typedef struct file_source {
@@ -310,11 +311,12 @@ static wr_status pass_over(file_source *s, file_part *p, uint32_t index, wr_chun
 static wr_status read_part(file_source *s, file_part *p, uint32_t index, wr_chunk *out, bool *made, wr_err *err) {
     bool there;
     *made = false;
-    if (p->offset >= p->limit) {
+    if (p->offset >= p->limit && !p->limit_done) {
         p->at_end = true;
         return WR_OK;
     }
-    WR_TRY(open_part(s, p, &there, err));
+    there = p->offset < p->limit;
+    if (there) WR_TRY(open_part(s, p, &there, err));
     if (!there) {
         close_part(s, p);
         *out = (wr_chunk){.partition = index, .first = p->offset == 0, .last = true, .offset = p->offset};
@@ -548,7 +550,8 @@ static wr_status source_until(wr_source *base, wr_reader *in, wr_err *err) {
         wr_file_info info = {.inode = wr_get_u64(in)};
         info.device = wr_get_u64(in);
         uint64_t offset = wr_get_u64(in);
-        (void)wr_get_u8(in), (void)wr_get_u8(in); /* done, gone */
+        bool done = wr_get_u8(in);
+        (void)wr_get_u8(in); /* gone */
         for (uint32_t k = wr_get_u32(in); k > 0 && !in->bad; k--) (void)wr_get_i64(in), (void)wr_get_i64(in);
         file_part *p = part_of(s, &info);
         for (uint32_t k = 0; !p && k < s->parts.n; k++)
@@ -561,13 +564,14 @@ static wr_status source_until(wr_source *base, wr_reader *in, wr_err *err) {
             return status;
         }
         p->limit = offset;
+        p->limit_done = done;
     }
     return in->bad ? wr_fail(err, WR_CORRUPT, "XX001", "the saved positions of the table '%.*s' are damaged", WR_FMT(s->table)) : WR_OK;
 }
 static bool source_at_limit(wr_source *base) {
     file_source *s = (file_source *)base;
     for (uint32_t i = 0; i < s->parts.n; i++)
-        if (s->parts.at[i]->offset < s->parts.at[i]->limit) return false;
+        if (s->parts.at[i]->offset < s->parts.at[i]->limit || (s->parts.at[i]->limit_done && !s->parts.at[i]->done)) return false;
     return s->limited;
 }
 
@@ -589,7 +593,6 @@ static void source_progress(wr_source *base, uint64_t *done, uint64_t *total) {
         *total += p->size;
         *done += p->done ? p->size : p->reader && file_reader_compressed(p->reader) ? WR_MIN(file_reader_raw_offset(p->reader), p->size) : WR_MIN(p->offset, p->size);
     }
-    if (s->tail) *total = 0;
 }
 
 static void source_describe(wr_source *base, wr_sbuf *out) {

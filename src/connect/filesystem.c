@@ -20,4 +20,4 @@ static bool bounded(const wr_table_info *t) { return !file_is_tail(t); }
 
 const wr_connector wr_connector_filesystem = {
     .name = "filesystem", .doc = "files: JSON or CSV lines, changelogs, raw lines; read to the end or followed; written exactly once", .specs = specs,
-    .needs_format = true, .metadata = metadata, .source_new = file_source_new, .sink_new = file_sink_new, .takes = takes, .guarantee = guarantee, .bounded = bounded};
+    .needs_format = true, .metadata = metadata, .source_new = file_source_new, .sink_new = file_sink_new, .output = file_output, .takes = takes, .guarantee = guarantee, .bounded = bounded};

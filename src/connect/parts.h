@@ -46,3 +46,12 @@ const wr_format *table_format(const wr_table_info *t, wr_connect_ctx *ctx);
 wr_status file_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err);
 wr_status file_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err);
 bool      file_is_tail(const wr_table_info *t);
+wr_status file_output(const wr_table_info *t, wr_connect_ctx *ctx, wr_output *out, wr_err *err);
+
+/* ---- output.c, sqlite_output.c ---- */
+#define NEXT_TABLE "__next"
+void      output_sibling(wr_str path, const char *suffix, wr_sbuf *out); /* dir/NAME -> dir/.NAMEsuffix */
+wr_status sqlite_output_discard(const wr_output *output, wr_err *err);
+wr_status sqlite_output_look(const wr_output *output, wr_err *err);
+/* Those of `outputs` that lie in the database of the first one: one transaction. */
+wr_status sqlite_outputs_swap(const wr_output *outputs, uint32_t n, uint64_t epoch, uint64_t was, wr_err *err);

@@ -471,6 +471,10 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
     if (!table.len) table = t->name;
     s->path = wr_arena_strndup(s->arena, path.ptr, path.len);
     s->table = wr_arena_strndup(s->arena, table.ptr, table.len);
+    if (ctx->next_version) {
+        s->table = wr_arena_printf(s->arena, "%s" NEXT_TABLE, s->table);
+        s->name = wr_str_of(wr_arena_printf(s->arena, "%.*s" NEXT_TABLE, WR_FMT(s->name)));
+    }
     s->key = wr_new_n(s->arena, uint32_t, t->n_key + 1);
     for (uint32_t k = 0; k < t->n_key; k++) s->key[k] = t->key[k];
     wr_type *types = wr_new_n(s->arena, wr_type, t->schema->n + 1);
@@ -486,7 +490,15 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
     return WR_OK;
 }
 
+static wr_status output(const wr_table_info *t, wr_connect_ctx *ctx, wr_output *out, wr_err *err) {
+    wr_str table = option_text(t, specs, "table");
+    (void)err;
+    *out = (wr_output){.database = true, .sink = t->name, .path = wr_str_dup(ctx->arena, option_text(t, specs, "path")),
+                       .table = wr_str_dup(ctx->arena, table.len ? table : t->name), .job = wr_str_dup(ctx->arena, wr_option_string(&t->options, specs, "sink.job"))};
+    return WR_OK;
+}
+
 static wr_sink_takes takes(const wr_table_info *t) { return t->n_key ? WR_SINK_UPSERT : WR_SINK_APPEND; }
 static wr_guarantee  guarantee(const wr_table_info *t) { return (void)t, WR_EXACTLY_ONCE; }
 
-const wr_connector wr_connector_sqlite = {.name = "sqlite", .doc = "a table of an SQLite database: upsert by PRIMARY KEY, or append; exactly once", .specs = specs, .sink_new = sqlite_new, .takes = takes, .guarantee = guarantee};
+const wr_connector wr_connector_sqlite = {.name = "sqlite", .doc = "a table of an SQLite database: upsert by PRIMARY KEY, or append; exactly once", .specs = specs, .sink_new = sqlite_new, .output = output, .takes = takes, .guarantee = guarantee};
