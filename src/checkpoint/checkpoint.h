@@ -94,5 +94,8 @@ wr_status wr_checkpoint_clear(wr_world *world, const char *dir, wr_err *err); /*
 wr_status wr_state_lock(wr_world *world, const char *dir, wr_file **lock, long *holder, wr_err *err);
 /* Asks the job that runs there for a checkpoint and waits for it. *epoch = 0: none runs there (any more). WR_LIMIT: it took too long. */
 wr_status wr_state_ask(wr_world *world, const char *dir, int64_t timeout_us, uint64_t *epoch, wr_err *err);
+/* Asks it to stop behind a last checkpoint and waits until it has gone. *ran = false: none runs there. WR_LIMIT: it took too long. */
+wr_status wr_state_stop(wr_world *world, const char *dir, int64_t timeout_us, bool *ran, wr_err *err);
 bool      wr_state_asked(wr_world *world, const char *dir);                                 /* the job: does someone ask? */
+bool      wr_state_asked_to_stop(wr_world *world, const char *dir);                         /* the same, and then to stop? */
 wr_status wr_state_answer(wr_world *world, const char *dir, uint64_t epoch, wr_err *err);   /* the job: here it is */

@@ -2,7 +2,7 @@
  *
  * Idea       lock: a file that is locked while the job lives (the system gives it up when the process dies) and holds its process number. request: made by
  *            whoever wants a checkpoint; the job looks for it a few times a second, takes one that begins after it saw the request, writes the epoch into
- *            `answer` and removes the request. No socket, no signal: what works is what the file system's rights allow.
+ *            `answer` and removes the request. A request that says "stop" also ends it there. No socket, no signal: what works is what the file system's rights allow.
  * Thread     any; one asker at a time gets the answer (others see a newer checkpoint and are as well served).                       */
 #include "checkpoint/checkpoint.h"
 #include <inttypes.h>
@@ -60,6 +60,16 @@ bool wr_state_asked(wr_world *world, const char *dir) {
     return is_there(world, dir, "request", &status, &ignored);
 }
 
+bool wr_state_asked_to_stop(wr_world *world, const char *dir) {
+    char    path[PATH];
+    wr_sbuf text = {0};
+    wr_err  ignored;
+    snprintf(path, sizeof path, "%s/request", dir);
+    bool stop = wr_file_read_all(world, path, 64, &text, &ignored) == WR_OK && wr_str_starts(wr_sbuf_str(&text), WR_STR("stop"));
+    wr_sbuf_free(&text);
+    return stop;
+}
+
 wr_status wr_state_answer(wr_world *world, const char *dir, uint64_t epoch, wr_err *err) {
     char path[PATH], text[32];
     snprintf(path, sizeof path, "%s/answer", dir);
@@ -110,4 +120,28 @@ wr_status wr_state_ask(wr_world *world, const char *dir, int64_t timeout_us, uin
         }
         world->vt->sleep_us(world, LOOK_US);
     }
+}
+
+wr_status wr_state_stop(wr_world *world, const char *dir, int64_t timeout_us, bool *ran, wr_err *err) {
+    char path[PATH];
+    long holder;
+    *ran = false;
+    WR_TRY(holder_of(world, dir, &holder, err));
+    if (!holder) return WR_OK;
+    *ran = true;
+    snprintf(path, sizeof path, "%s/request", dir);
+    WR_TRY(wr_file_replace(world, path, WR_STR("stop\n"), err));
+    for (int64_t until = wr_mono_us(world) + timeout_us; holder;) {
+        if (wr_mono_us(world) >= until) {
+            wr_err ignored;
+            (void)!drop(world, dir, "request", &ignored);
+            wr_fail(err, WR_LIMIT, "WR308", "the job that runs on %s (process %ld) has not stopped within %" PRIi64 " s", dir, holder, timeout_us / 1000000);
+            wr_err_hint(err, "see what it waits for in its own output; or stop it with a signal: kill -TERM %ld", holder);
+            return WR_LIMIT;
+        }
+        world->vt->sleep_us(world, LOOK_US);
+        WR_TRY(holder_of(world, dir, &holder, err));
+    }
+    WR_TRY(drop(world, dir, "answer", err));
+    return drop(world, dir, "request", err);
 }
