@@ -24,6 +24,9 @@ struct wr_session {
     bool            stop_sent;    /* to the running job */
     const char     *stats_dir;    /* of the running job; NULL: nothing is remembered */
     int64_t         stats_saved_us;
+    const struct wr_checkpoint *until; /* the next three: backfill.c, for wr_run_opts */
+    const bool     *muted;
+    bool            next_version;
     wr_account      acct;
     uint64_t        id;           /* how a connector of ours finds the session again */
     wr_mutex       *push_lock;

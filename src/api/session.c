@@ -209,6 +209,16 @@ static int64_t checkpoint_interval(const wr_session *s) {
     return us;
 }
 
+static const char *catch_up_rate(const wr_session *s) {
+    wr_str text = wr_catalog_get(s->catalog, "scan.catch-up.max-rate");
+    return s->opts.catch_up_rate ? s->opts.catch_up_rate : wr_arena_strndup(s->arena, text.ptr, text.len);
+}
+
+static int64_t catch_up_lag(const wr_session *s) {
+    int64_t us = 0;
+    return wr_parse_duration(wr_catalog_get(s->catalog, "scan.catch-up.lag"), &us) ? us : 0;
+}
+
 static wr_run_opts run_opts(wr_session *s, uint32_t step) {
     const wr_session_opts *o = &s->opts;
     uint32_t groups = o->n_key_groups ? o->n_key_groups : number_setting(s, "pipeline.max-parallelism", KEY_GROUPS_MAX);
@@ -216,7 +226,7 @@ static wr_run_opts run_opts(wr_session *s, uint32_t step) {
                          .batch_rows = o->batch_rows, .state_dir = state_dir_of(s, step), .checkpoint_interval_us = checkpoint_interval(s),
                          .restore_from = restore_from(s, step), .checkpoints_kept = number_setting(s, "execution.checkpointing.num-retained", 1000),
                          .failed_checkpoints = number_setting(s, "execution.checkpointing.tolerable-failed-checkpoints", 1000000),
-                         .fresh = o->fresh, .accept_older = o->accept_older, .force_bounded = o->force_bounded, .force_tail = o->force_tail,
+                         .fresh = o->fresh, .accept_older = o->accept_older, .from = o->from, .catch_up_rate = catch_up_rate(s), .catch_up_lag_us = catch_up_lag(s), .until = s->until, .muted = s->muted, .next_version = s->next_version, .force_bounded = o->force_bounded, .force_tail = o->force_tail,
                          .final_rows = o->final_rows, .print_style = o->print_style ? o->print_style : "table", .simulate = o->simulate,
                          .seed = o->seed, .crash_after_steps = o->crash_after_steps, .checkpoint_every_steps = o->checkpoint_every_steps,
                          .end_when_idle_us = o->end_when_idle_us, .tick = tick, .tick_arg = s,
@@ -253,7 +263,7 @@ static wr_status run_job(wr_session *s, uint32_t step, wr_err *err) {
     if (status != WR_OK) return status;
     if (s->opts.on_start) s->opts.on_start(s->opts.arg, plan, job);
     status = wr_session_stopped(s) ? WR_OK : wr_job_run(job, err);
-    if (status == WR_OK && wr_session_stopped(s)) {
+    if (status == WR_OK && (wr_session_stopped(s) || !s->until)) { /* or by another process, through the state directory */
         wr_job_status now;
         wr_job_status_get(job, &now);
         if (!now.finished) status = wr_fail(err, WR_CANCELLED, "WR901", "stopped on request");

@@ -28,6 +28,8 @@ typedef struct wr_session_opts {
     int64_t     checkpoint_interval_us; /* 0: the default */
     bool        fresh, accept_older;
     const char *restore_from;           /* a savepoint to begin from when state_dir holds no checkpoint yet; NULL: none */
+    const char *from;                   /* where sources start: "earliest" or a timestamp; NULL: the start, or the saved positions */
+    const char *catch_up_rate;          /* "50MiB/s", "200k rows/s"; NULL: setting 'scan.catch-up.max-rate', else unlimited */
     bool        force_bounded, force_tail;
     bool        accept_unbounded;       /* as --set state.unbounded=accepted */
     int64_t     end_when_idle_us;       /* 0: never */

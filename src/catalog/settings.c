@@ -14,6 +14,8 @@ static const wr_setting_info KNOWN[] = {
     {"pipeline.auto-watermark-interval", "0", "accepted and ignored: watermarks are exact to the row"},
     {"pipeline.name", "", "name of the job in reports"},
     {"pipeline.max-parallelism", "", "number of key groups"},
+    {"scan.catch-up.lag", "1 min", "a source is behind when its event time is that far from the clock and there is more to read"},
+    {"scan.catch-up.max-rate", "", "how fast sources that are behind may read, all together: 50MiB/s or 200k rows/s; empty = as fast as they can; --catch-up-rate wins"},
     {"state.unbounded", "refused", "refused or accepted: what to do with a state that nothing bounds"},
     {"table.dml-sync", "false", "accepted and ignored"},
     {"table.exec.mini-batch.allow-latency", "", "accepted and ignored: operators work by batches anyway"},

@@ -62,6 +62,13 @@ bool job_option(job_args *args, const char *command, int opt, const char *value,
         o->restore_from = value;
         no_object_store(command, value, code);
         return true;
+    case OPT_CATCH_UP: {
+        int64_t bytes, rows;
+        o->catch_up_rate = value;
+        if (!wr_pace_parse(wr_str_of(value), &bytes, &rows)) *code = usage_error(command, "--catch-up-rate: expected a rate such as 50MiB/s or '200k rows/s', got '%s'", value);
+        return true;
+    }
+    case OPT_FROM: o->from = value; return true;
     case OPT_FRESH: o->fresh = true; return true;
     case OPT_ACCEPT_OLDER: o->accept_older = true; return true;
     case OPT_SET: wr_arr_push(&args->sets, value); return true;

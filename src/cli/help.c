@@ -21,6 +21,9 @@ static const page pages[] = {
      "      --state-dir DIR  checkpoints go there; a later run with the same script goes on from the newest\n"
      "      --fresh          remove what is in the state directory and begin anew\n"
      "      --restore DIR    begin from this savepoint when the state directory holds nothing yet ('weir savepoint' makes one)\n"
+     "      --from TIME      begin there: earliest, or a timestamp ('2024-05-01 00:00:00', in table.local-time-zone, or with a zone): rows with an\n"
+     "                       earlier event time are left out and counted as before-start\n"
+     "      --catch-up-rate RATE   50MiB/s or '200k rows/s': sources that are behind ('scan.catch-up.lag') read at most that, all together\n"
      "      --accept-older   if the newest checkpoint is damaged, take the one before it\n"
      "      --checkpoint-every 10s\n"
      "      --format table|jsonl   how rows of a bare SELECT are printed; default: table\n"
@@ -35,6 +38,21 @@ static const page pages[] = {
      "\n"
      "Rows of a bare SELECT go to stdout, everything else to stderr. Ctrl-C makes a last checkpoint (with --state-dir), prints where\n"
      "every row went and how to go on; a second Ctrl-C ends at once.\n"},
+    {"backfill", "outputs computed anew from history by a changed script, then put in place at once",
+     "usage: weir backfill [options] STATE_DIR FILE...\n"
+     "\n" SCRIPT_OPTIONS
+     "      --from TIME      history begins there: earliest (the default), or a timestamp, as with weir run\n"
+     "      --outputs A,B    only these tables are replaced; the script's other outputs go on as they are\n"
+     "  -p, --workers N      --memory SIZE      --checkpoint-every 10s      --catch-up-rate RATE      as with weir run\n"
+     "      --timeout 60s    how long to wait for the job's checkpoints and its stop\n"
+     "      --fresh          forget a backfill that was begun and begin anew\n"
+     "      --json           what goes to stderr is one JSON object a line\n"
+     "  -q, --quiet          errors only\n"
+     "\n"
+     "STATE_DIR belongs to a job, which may run meanwhile. FILE is its new script. History is read up to where the job stands, and new versions of\n"
+     "the outputs are written beside the old ones: .NAME.next for files, NAME__next for SQLite tables. Then the job is asked to stop, the rest is\n"
+     "read, outputs and state change places, and 'weir run FILE --state-dir STATE_DIR' goes on with the new script. The old versions stay as\n"
+     ".NAME.old and NAME__old, the old state as a savepoint in STATE_DIR/before-backfill. After a crash the same command goes on.\n"},
     {"explain", "plan, changelog kinds, time attributes and the state bill",
      "usage: weir explain [options] FILE...\n"
      "\n" SCRIPT_OPTIONS

@@ -37,8 +37,9 @@ static void on_pipe(int sig) {
     if (session) wr_session_stop(session);
 }
 
-static void catch_signals(wr_session *session) {
+void catch_signals(wr_session *session) {
     atomic_store(&running, session);
+    if (!session) return;
     struct sigaction stop = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, closed = {.sa_handler = on_pipe, .sa_flags = SA_RESTART};
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
@@ -55,7 +56,7 @@ static const struct option OPTIONS[] = {
     {"until-idle", required_argument, NULL, OPT_UNTIL_IDLE}, {"bounded", no_argument, NULL, OPT_BOUNDED},
     {"tail", no_argument, NULL, OPT_TAIL},         {"checkpoint-every", required_argument, NULL, OPT_CHECKPOINT},
     {"execute", required_argument, NULL, 'e'},     {"quiet", no_argument, NULL, 'q'},
-    {"restore", required_argument, NULL, OPT_RESTORE},
+    {"restore", required_argument, NULL, OPT_RESTORE}, {"from", required_argument, NULL, OPT_FROM}, {"catch-up-rate", required_argument, NULL, OPT_CATCH_UP},
     {"replay", no_argument, NULL, OPT_REPLAY},     {"runs", required_argument, NULL, OPT_RUNS},
     {"seed", required_argument, NULL, OPT_SEED},
     {"help", no_argument, NULL, 'h'},              {0},

@@ -127,6 +127,69 @@ static double share_done(const wr_job_status *s) {
     return total ? WR_MIN((double)done / (double)total, 1.0) : -1;
 }
 
+/* ---- catching up ---- */
+typedef struct catch_up { bool on; int64_t lag_us; uint64_t behind; } catch_up;
+
+/* A bounded input is as old as it is: its share done says enough, unless it is held back. */
+static catch_up catch_up_of(const wr_job_status *s) {
+    catch_up c = {0};
+    if (share_done(s) >= 0 && !s->paced) return c;
+    for (uint32_t i = 0; i < s->n_sources; i++) {
+        if (!s->sources[i].catching_up) continue;
+        c.on = true;
+        c.lag_us = WR_MAX(c.lag_us, s->sources[i].lag_us);
+        c.behind += s->sources[i].behind;
+    }
+    return c;
+}
+
+static void measure_catch_up(watch *w, const wr_job_status *s, int64_t now) {
+    enum { SPAN_US = 1000000 };
+    catch_up c = catch_up_of(s);
+    if (!c.on) {
+        w->last_behind_us = 0;
+        w->catch_up_rate = 0;
+        return;
+    }
+    int64_t span = now - w->last_behind_us;
+    if (w->last_behind_us && span < SPAN_US) return;
+    if (w->last_behind_us) {
+        double rate = ((double)w->last_behind - (double)c.behind) * 1e6 / (double)span;
+        w->catch_up_rate = w->catch_up_rate ? 0.7 * w->catch_up_rate + 0.3 * rate : rate;
+    }
+    w->last_behind = c.behind;
+    w->last_behind_us = now;
+}
+
+static int64_t catch_up_left_us(const watch *w, const catch_up *c) { return w->catch_up_rate > 1 ? (int64_t)WR_MIN((double)c->behind / w->catch_up_rate * 1e6, 1e17) : -1; }
+
+/* Minutes of what takes hours, seconds of what takes minutes. */
+static void rough_duration(int64_t us, wr_sbuf *out) {
+    int64_t unit = us >= INT64_C(3600000000) ? INT64_C(60000000) : us >= 10000000 ? 1000000 : 100000;
+    wr_text_duration(WR_MAX(us / unit * unit, unit), out);
+}
+
+static void catch_up_text(const watch *w, const wr_job_status *s, wr_sbuf *out) {
+    catch_up c = catch_up_of(s);
+    if (!c.on) return;
+    int64_t left = catch_up_left_us(w, &c);
+    wr_sbuf_addz(out, ", catching up: ");
+    if (c.lag_us) rough_duration(c.lag_us, out);
+    else wr_text_size((int64_t)c.behind, out);
+    wr_sbuf_addz(out, " behind");
+    if (left >= 0) wr_sbuf_addz(out, ", about "), rough_duration(left, out), wr_sbuf_addz(out, " left");
+    else if (w->catch_up_rate < 0) wr_sbuf_addz(out, ", and input comes faster than it is read");
+}
+
+static void catch_up_json(const watch *w, const wr_job_status *s, wr_sbuf *out) {
+    catch_up c = catch_up_of(s);
+    if (!c.on) return;
+    int64_t left = catch_up_left_us(w, &c);
+    wr_sbuf_printf(out, ",\"catch_up\":{\"lag_us\":%" PRIi64 ",\"behind\":%" PRIu64 ",\"limited\":%s,\"left_us\":", c.lag_us, c.behind, s->paced ? "true" : "false");
+    if (left >= 0) wr_sbuf_printf(out, "%" PRIi64 "}", left);
+    else wr_sbuf_addz(out, "null}");
+}
+
 /* ---- the memory budget ---- */
 static void forecast_text(const wr_budget_status *b, wr_sbuf *out) {
     wr_sbuf_addz(out, "budget reached in ");
@@ -188,6 +251,7 @@ static void progress_text(watch *w, const wr_job_status *s, wr_sbuf *out) {
     if (s->budget.level) wr_sbuf_printf(out, " (%s)", wr_budget_level_name(s->budget.level));
     if (s->budget.grows && s->budget.reach_us >= 0 && s->budget.reach_us < FORECAST_SHOWN_US) wr_sbuf_addz(out, ", "), forecast_text(&s->budget, out);
     if (s->checkpoints) wr_sbuf_printf(out, ", %" PRIu64 " checkpoint%s", s->checkpoints, s->checkpoints == 1 ? "" : "s");
+    catch_up_text(w, s, out);
 }
 
 static void progress_json(watch *w, const wr_job_status *s, wr_sbuf *out) {
@@ -197,6 +261,7 @@ static void progress_json(watch *w, const wr_job_status *s, wr_sbuf *out) {
     wr_sbuf_printf(out, ",\"memory_bytes\":%" PRIi64 ",\"memory_limit_bytes\":%" PRIi64 ",\"checkpoints\":%" PRIu64 ",\"running_us\":%" PRIi64,
                    s->memory_bytes, s->memory_limit_bytes, s->checkpoints, s->running_us);
     budget_json(&s->budget, out);
+    catch_up_json(w, s, out);
     wr_sbuf_addz(out, "}\n");
 }
 
@@ -231,7 +296,7 @@ static void say_progress(watch *w, const wr_job_status *s, int64_t now) {
         return;
     }
     if (now < w->next_line_us) return;
-    w->next_line_us = now + (share_done(s) >= 0 || w->json ? LINE_US : LINE_TAIL_US);
+    w->next_line_us = now + (share_done(s) >= 0 || w->json || catch_up_of(s).on ? LINE_US : LINE_TAIL_US);
     if (w->json) progress_json(w, s, &out);
     else progress_text(w, s, &out), wr_sbuf_addc(&out, '\n');
     put(w, &out);
@@ -275,6 +340,7 @@ void watch_tick(void *arg, wr_job *job) {
     }
     if (!s.finished && now - w->last_out_us >= SILENCE_US) say_silence(w, &s, now);
     say_hot_keys(w, &s);
+    measure_catch_up(w, &s, now);
     warn_ahead(w, &s);
     say_progress(w, &s, now);
     wr_arena_free(s.arena);

@@ -14,6 +14,9 @@ typedef struct watch {
     int64_t     last_rows_us, last_out_us;
     uint32_t    budget_warned;              /* how near the limit was when it was said last: 1 week, 2 day, 3 hour */
     double      rate;
+    uint64_t    last_behind;                /* catching up: what there was to read, when, and how fast it gets less, a second */
+    int64_t     last_behind_us;
+    double      catch_up_rate;
     char        silence[512];               /* said last */
     int64_t     silence_said_us;
     uint32_t    n_hot_said;

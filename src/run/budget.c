@@ -307,6 +307,7 @@ static double share_read(wr_job *job) {
     for (uint32_t i = 0; i < job->n_sources; i++) {
         uint64_t d = 0, t = 0;
         if (job->sources[i].src) job->sources[i].src->vt->progress(job->sources[i].src, &d, &t);
+        if (job->sources[i].src && !job->sources[i].src->vt->bounded(job->sources[i].src)) t = 0;
         if (!t && job->sources[i].src) total = done = 0, i = job->n_sources;
         done += d, total += t;
     }

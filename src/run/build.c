@@ -205,7 +205,7 @@ static wr_status make_sink(wr_job *job, node *n, wr_err *err) {
     wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
     *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = &job->accts[n->p->index], .diags = job->opts.diags,
                             .tz = job->plan->tz, .n_workers = job->n_workers, .batch_rows = job->batch_rows, 
-                            .final_rows = job->opts.final_rows, .result_arg = job->opts.result_arg,
+                            .next_version = job->opts.next_version, .final_rows = job->opts.final_rows, .result_arg = job->opts.result_arg,
                             .print_style = job->opts.print_style ? job->opts.print_style : "table"};
     return c->sink_new(&info, ctx, &n->sink, err);
 }

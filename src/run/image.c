@@ -8,6 +8,7 @@
  *            lock: held by the process that runs on it, which wrote its number there.
  * Thread     image_run: the I/O thread; the rest: the coordinator.                                                              */
 #include "run/internal.h"
+#include "run/swap.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,7 @@ static wr_status open_directory(wr_job *job, wr_err *err) {
     const wr_run_opts *o = &job->opts;
     WR_TRY(o->world->vt->make_dirs(o->world, o->state_dir, err));
     WR_TRY(take_lock(job, err));
+    WR_TRY(wr_swap_finish(o->world, o->state_dir, err)); /* a backfill that was interrupted while it put its outputs in their place */
     WR_TRY(wr_dir_remove(o->world, wr_arena_printf(job->arena, "%s/tier", o->state_dir), err)); /* a crash may have left them */
     WR_TRY(wr_dir_remove(o->world, job->image.dir, err));
     job->store = wr_checkpoint_store_new(o->world, o->state_dir, o->checkpoints_kept);
@@ -188,7 +190,10 @@ void image_tick(wr_job *job) {
     if (now < job->image.look_us) return;
     job->image.look_us = now + LOOK_US;
     adapt_queues(job, now);
-    if (job->opts.state_dir && job->asked == ASKED_NOT && wr_state_asked(job->opts.world, job->opts.state_dir)) job->asked = ASKED;
+    if (job->opts.state_dir && job->asked == ASKED_NOT && wr_state_asked(job->opts.world, job->opts.state_dir)) {
+        job->asked = ASKED;
+        if (wr_state_asked_to_stop(job->opts.world, job->opts.state_dir)) wr_job_stop(job);
+    }
     if (!wr_tier_is_open(job->tier)) return;
     wr_tier_stats stats;
     wr_tier_stats_get(job->tier, &stats);

@@ -140,7 +140,12 @@ typedef struct source {
     wr_sbuf         cut_positions, cut_state;
     bool            values_done;
     int64_t         last_chunk_us;         /* monotonic */
+    uint64_t        behind;                /* the next four: pace.c */
+    int64_t         lag_us, paced_us;
+    bool            catching_up;
+    int64_t         start_us;              /* rows earlier than that are left out (pace.c) */
 } source;
+typedef struct pace { int64_t bytes_per_s, rows_per_s, lag_us, ready_us; } pace; /* ready_us: when sources that are behind may read again */
 typedef struct turn_batch {
     wr_batch *batch;                       /* output columns */
     wr_vec    ts, wm;                      /* evaluated rowtime and watermark; data NULL = none */
@@ -220,6 +225,7 @@ struct wr_job {
     wr_mutex          *turn_lock;
     uint64_t           turns_assigned;
     uint32_t           source_rotate;
+    pace               pace;
     /* end and errors */
     _Atomic int        stop;               /* 1 = clean stop asked, 2 = workers leave now */
     bool               stop_saved;         /* the checkpoint of a clean stop is triggered */
@@ -283,10 +289,19 @@ wr_status task_step(task *t, bool *progress, wr_err *err);
 wr_status source_step(worker *w, bool *progress, wr_err *err);
 wr_status sources_open(wr_job *job, wr_err *err);
 void      sources_close(wr_job *job);
+wr_status sources_limit(wr_job *job, wr_err *err);
 bool      sources_at_limit(wr_job *job);                                           /* of wr_run_opts.until */
 wr_status sources_sync_letters(wr_job *job, wr_err *err);
 void      source_state_save(source *s, wr_sbuf *out);
 wr_status source_state_load(wr_job *job, source *s, wr_reader *in, wr_err *err);
+/* pace.c */
+wr_status pace_start(wr_job *job, source *s, wr_err *err);                       /* as the options say */
+wr_status pace_restore(wr_job *job, source *s, int64_t saved_us, wr_err *err);   /* as the restored state says */
+wr_status pace_open(wr_job *job, wr_err *err);
+void      pace_look(wr_job *job, source *s);                                     /* is it behind? */
+bool      pace_holds(wr_job *job, source *s, int64_t now_us);                    /* it may not read now */
+void      pace_bytes(wr_job *job, source *s, uint64_t n);                        /* what it has read */
+void      pace_rows(wr_job *job, source *s, uint64_t n);
 /* worker.c */
 wr_status worker_step(worker *w, bool *progress, wr_err *err);
 void      worker_run(void *arg);

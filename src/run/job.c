@@ -29,10 +29,12 @@ wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **
     wr_account_init(&job->turn_acct, &job->buffer_acct, "turns", 0);
     wr_account_init(&job->snap_acct, opts->acct, "checkpoint", 0);
     wr_account_init(&job->tier_acct, opts->acct, "tier", 0);
-    wr_status status = image_open(job, err);
+    wr_status status = pace_open(job, err);
+    if (status == WR_OK) status = image_open(job, err);
     if (status == WR_OK) status = job_build(job, err);
     if (status == WR_OK) status = sources_open(job, err);
     if (status == WR_OK) status = snapshot_restore(job, err);
+    if (status == WR_OK) status = sources_limit(job, err);
     if (status == WR_OK) status = budget_start(job, err);
     if (status != WR_OK) {
         wr_job_free(job);

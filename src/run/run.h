@@ -37,6 +37,10 @@ typedef struct wr_run_opts {
     const struct wr_checkpoint *until; /* read the sources up to the positions of this checkpoint (those it does not know: not at all), make a checkpoint
                                         * there and end, without the end of input; no dead letters are written. For rebuilding state */
     const bool *muted;                 /* by plan index: sinks that write nothing; NULL: none */
+    bool        next_version;          /* sinks write new versions of their outputs beside these (connect.h: wr_output) */
+    const char *from;                  /* where sources start: "earliest" or a timestamp (pace.c); NULL: the start, or the saved positions */
+    const char *catch_up_rate;         /* sources that are behind read at most that: "50MiB/s", "200k rows/s"; NULL or "": as fast as they can */
+    int64_t     catch_up_lag_us;       /* behind: event time that far from the clock, and more to read; 0 = WR_CATCH_UP_LAG_US */
     bool        force_bounded, force_tail;
     bool        final_rows;            /* result sinks: --final */
     const char *print_style;           /* result sinks: see connect.h */
@@ -56,6 +60,9 @@ typedef struct wr_run_opts {
     void      (*tick)(void *arg, wr_job *job); /* called by the coordinating thread a few times a second; may be NULL */
     void       *tick_arg;
 } wr_run_opts;
+
+#define WR_CATCH_UP_LAG_US (INT64_C(60) * 1000000)
+bool      wr_pace_parse(wr_str text, int64_t *bytes_per_s, int64_t *rows_per_s); /* one of them is set */
 
 wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **out, wr_err *err);
 wr_status wr_job_run(wr_job *job, wr_err *err);  /* to the end of input, wr_job_stop, or an error */
@@ -79,6 +86,9 @@ typedef struct wr_source_status {
     const wr_pnode *node;
     char            what[256];     /* connector's describe() */
     uint64_t        done, total;   /* bytes or rows; total 0 = unknown */
+    uint64_t        behind;        /* of them: known to be there and not read; also of an input that has no end */
+    int64_t         lag_us;        /* event time behind the clock; 0 = not known */
+    bool            catching_up;   /* both are large (scan.catch-up.lag) */
     uint32_t        n_partitions, n_partitions_done;
     int64_t         watermark_us, first_us, last_us; /* event time of the first row of this run, the latest of all; WR_TIME_MIN: none */
     char            held_by[128];  /* the partition that holds the watermark back, "" if none */
@@ -135,6 +145,7 @@ typedef struct wr_job_status {
     const char *checkpoint_phase;  /* of the open one: "waiting", "writing", "committing"; NULL: none is open */
     uint64_t  checkpoints_failed;  /* attempts to write one */
     char      checkpoint_error[256]; /* of the last such attempt */
+    bool      paced;               /* scan.catch-up.max-rate is given */
     bool      finished, finished_before; /* before: the state directory says that the job had ended; nothing was read */
 } wr_job_status;
 /* A consistent-enough copy (each worker's counters are of one moment). Free with wr_arena_free(status->arena). */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 enum { AHEAD_ROWS_ACCEPTED = 100 }; /* so many rows in a row beyond the future guard mean that the stream itself jumped */
+enum { SAVED_PART_BYTES = 5 * 8 + 1 }; /* of source_state_save */
 enum { ON_ERROR_FAIL, ON_ERROR_SKIP, ON_ERROR_DEAD_LETTER };
 
 /* ---- opening ---- */
@@ -44,8 +45,23 @@ static wr_status read_until(wr_job *job, source *s, wr_err *err) {
     }
     wr_reader in = {.at = (const uint8_t *)at->content.ptr, .end = (const uint8_t *)at->content.ptr + at->content.len};
     wr_str    positions = wr_get_bytes(&in);
+    wr_str    state = wr_get_bytes(&in);
+    in = (wr_reader){.at = (const uint8_t *)state.ptr, .end = (const uint8_t *)state.ptr + state.len};
+    wr_reader last = {.at = in.end - WR_MIN(state.len, 8u), .end = in.end};
+    (void)wr_get_i64(&in);
+    s->dead_bytes = wr_get_u64(&in); /* whoever goes on from here finds the letters of that time */
+    (void)wr_get_u8(&in);
+    size_t parts = (size_t)wr_get_u32(&in) * SAVED_PART_BYTES;
+    if (!in.bad && (size_t)(in.end - in.at) == parts + 8 && !job->opts.from) s->start_us = wr_get_i64(&last);
     in = (wr_reader){.at = (const uint8_t *)positions.ptr, .end = (const uint8_t *)positions.ptr + positions.len};
     return s->src->vt->until(s->src, &in, err);
+}
+
+/* When the job's own positions are restored. */
+wr_status sources_limit(wr_job *job, wr_err *err) {
+    for (uint32_t i = 0; job->opts.until && i < job->n_sources; i++)
+        if (job->sources[i].src) WR_TRY(read_until(job, &job->sources[i], err));
+    return WR_OK;
 }
 
 bool sources_at_limit(wr_job *job) {
@@ -61,6 +77,7 @@ bool sources_at_limit(wr_job *job) {
 
 static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     s->wm = s->first_us = WR_TIME_MIN;
+    WR_TRY(pace_start(job, s, err));
     if (s->p->kind == WR_P_VALUES) return WR_OK;
     wr_table_info info;
     table_info_of(job, s->p, &info);
@@ -74,8 +91,7 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     wr_str policy = wr_option_string(&info.options, wr_source_specs, "on-error");
     s->on_error = wr_str_eq(policy, WR_STR("skip")) ? ON_ERROR_SKIP : wr_str_eq(policy, WR_STR("dead-letter")) ? ON_ERROR_DEAD_LETTER : ON_ERROR_FAIL;
     if (!wr_options_find(&info.options, "on-error") && wr_options_skip_bad(&info.options)) s->on_error = ON_ERROR_SKIP;
-    if (job->opts.until) return read_until(job, s, err);
-    return s->on_error == ON_ERROR_DEAD_LETTER && !job->opts.redirect ? open_dead_letters(job, s, &info, err) : WR_OK;
+    return s->on_error == ON_ERROR_DEAD_LETTER && !job->opts.until && !job->opts.redirect ? open_dead_letters(job, s, &info, err) : WR_OK;
 }
 
 wr_status sources_open(wr_job *job, wr_err *err) {
@@ -107,6 +123,7 @@ void source_state_save(source *s, wr_sbuf *out) {
         wr_put_u64(out, p->lines), wr_put_u64(out, p->rows), wr_put_u64(out, p->ahead_run);
         wr_put_u8(out, (uint8_t)(p->seen | p->done << 1));
     }
+    wr_put_i64(out, s->start_us);
 }
 
 wr_status source_state_load(wr_job *job, source *s, wr_reader *in, wr_err *err) {
@@ -122,12 +139,13 @@ wr_status source_state_load(wr_job *job, source *s, wr_reader *in, wr_err *err) 
         p.active_us = wr_wall_us(job->opts.world);
         wr_arr_push(&s->parts, p);
     }
+    int64_t start_us = in->at < in->end ? wr_get_i64(in) : WR_TIME_MIN; /* checkpoints of earlier versions have none */
     if (in->bad) return wr_fail(err, WR_CORRUPT, "WR303", "the saved state of source %s is damaged", s->p->id);
     if (s->dead && dead_bytes < s->dead_bytes) { /* letters of turns that will be read again */
         WR_TRY(job->opts.world->vt->file_truncate(job->opts.world, s->dead, dead_bytes, err));
         s->dead_bytes = dead_bytes;
     }
-    return WR_OK;
+    return pace_restore(job, s, start_us, err);
 }
 
 /* ---- watermarks ---- */
@@ -174,8 +192,8 @@ static const uint64_t *held_partitions(source *s, uint64_t *bits, uint32_t words
 }
 
 /* ---- assign ---- */
-static bool readable(const wr_job *job, const source *s, int64_t now_us) {
-    if (s->ended || s->held) return false;
+static bool readable(wr_job *job, source *s, int64_t now_us) {
+    if (s->ended || s->held || pace_holds(job, s, now_us)) return false;
     return !s->src || now_us >= s->retry_at_us || job->opts.simulate;
 }
 
@@ -212,6 +230,7 @@ static wr_status read_next(wr_job *job, source *s, turn *t, bool *got, wr_err *e
         state = WR_NEXT_END;
         t->chunk = (wr_chunk){.partition = UINT32_MAX};
     }
+    if (state == WR_NEXT_CHUNK) pace_bytes(job, s, t->chunk.len);
     if (state == WR_NEXT_END) t->final = s->ended = true;
     if (state == WR_NEXT_WAIT) s->retry_at_us = wr_mono_us(job->opts.world) + WR_MAX(retry_us, (int64_t)500);
     s->waiting = state == WR_NEXT_WAIT;
@@ -258,6 +277,7 @@ static wr_status assign(worker *w, bool *got, wr_err *err) {
         int64_t wait = 20000;
         for (uint32_t i = 0; i < job->n_sources; i++)
             if (!job->sources[i].ended) wait = WR_MIN(wait, WR_MAX(job->sources[i].retry_at_us - now, (int64_t)200));
+        if (job->pace.ready_us > now) wait = WR_MIN(wait, WR_MAX(job->pace.ready_us - now, (int64_t)200));
         w->wait_us = wait;
     }
     wr_mutex_unlock(job->turn_lock);
@@ -450,6 +470,9 @@ static wr_status walk_rows(source *s, wr_ledger *ledger, part_state *part, turn_
         if (!wr_valid_get(tb->ts.valid, i)) {
             WR_TRY(null_rowtime(s, ledger, err));
             refused = true;
+        } else if (WR_UNLIKELY(ts[i] < s->start_us)) {
+            ledger->dropped[WR_REASON_BEFORE_START]++;
+            refused = true;
         } else if (ps->future_guard_us && beyond_guard(ps, part, ts[i])) {
             ledger->dropped[WR_REASON_FUTURE]++;
             refused = true;
@@ -499,6 +522,7 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
     part_state *part = part_of(s, t->chunk.partition);
     part->lines += d->n_lines;
     part->rows += d->n_rows;
+    pace_rows(job, s, d->n_rows);
     if (d->n_rows) {
         part->active_us = wr_wall_us(job->opts.world);
         part->idle = false;

@@ -45,7 +45,7 @@ static void sum_nodes(wr_job *job, wr_job_status *out) {
     wr_mutex_unlock(job->report_lock);
 }
 
-static void describe_source(source *s, wr_source_status *out) {
+static void describe_source(wr_job *job, source *s, wr_source_status *out) {
     out->node = s->p;
     out->watermark_us = s->wm;
     out->first_us = s->first_us;
@@ -61,6 +61,9 @@ static void describe_source(source *s, wr_source_status *out) {
     s->src->vt->describe(s->src, &text);
     snprintf(out->what, sizeof out->what, "%.*s", WR_FMT(wr_sbuf_str(&text)));
     s->src->vt->progress(s->src, &out->done, &out->total);
+    if (!s->src->vt->bounded(s->src)) out->total = 0;
+    pace_look(job, s);
+    out->behind = s->behind, out->lag_us = s->lag_us, out->catching_up = s->catching_up && !s->ended;
     out->n_partitions = s->src->vt->partitions(s->src);
     int holder = -1;
     for (uint32_t i = 0; i < s->parts.n; i++) {
@@ -136,7 +139,7 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
     out->n_sources = job->n_sources;
     out->sources = wr_new_n(out->arena, wr_source_status, job->n_sources + 1);
     wr_mutex_lock(job->turn_lock);
-    for (uint32_t i = 0; i < job->n_sources; i++) describe_source(&job->sources[i], &out->sources[i]);
+    for (uint32_t i = 0; i < job->n_sources; i++) describe_source(job, &job->sources[i], &out->sources[i]);
     wr_mutex_unlock(job->turn_lock);
     out->running_us = wr_mono_us(job->opts.world) - job->started_us;
     out->memory_bytes = wr_account_bytes(job->opts.acct);
@@ -147,6 +150,7 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
     out->checkpoint_epoch = atomic_load(&job->commit_epoch);
     out->restored_epoch = job->restored_epoch;
     copy_history(job, out);
+    out->paced = job->pace.bytes_per_s || job->pace.rows_per_s;
     out->finished = job->finished;
     out->finished_before = job->finished_before;
 }
