@@ -11,11 +11,11 @@ static void add_cost(const wr_upgrade *u, const wr_upgrade_cost *cost, uint32_t 
         wr_sbuf_addz(out, "the rebuild reads ");
         add_count(out, cost->log_rows);
         wr_sbuf_addz(out, " rows again: about ");
-        wr_text_duration((int64_t)((double)cost->log_rows / ROWS_PER_SECOND / workers * 1e6) + 1000000, out);
+        wr_text_duration((int64_t)((double)cost->log_rows / ROWS_PER_SECOND / workers + 1) * 1000000, out);
         wr_sbuf_addz(out, " with the job stopped\n");
     } else {
         wr_sbuf_addz(out, "the pause is the restart: about ");
-        wr_text_duration(cost->state_bytes * 1000000 / BYTES_PER_SECOND + 1000000, out);
+        wr_text_duration((cost->state_bytes / BYTES_PER_SECOND + 1) * 1000000, out);
         wr_sbuf_addz(out, "\n");
     }
 }
