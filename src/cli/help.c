@@ -17,7 +17,7 @@ static const page pages[] = {
      "       weir run [options] -e SQL\n"
      "\n" SCRIPT_OPTIONS
      "  -p, --workers N      threads that do the work; default: one a core ('parallelism.default')\n"
-     "      --memory SIZE    budget for everything the job keeps; default: a quarter of the RAM, at most 256MiB\n"
+     "      --memory SIZE    budget of the whole process; default: a quarter of the RAM, at most 256MiB\n"
      "      --state-dir DIR  checkpoints go there; a later run with the same script goes on from the newest\n"
      "      --fresh          remove what is in the state directory and begin anew\n"
      "      --restore DIR    begin from this savepoint when the state directory holds nothing yet ('weir savepoint' makes one)\n"
