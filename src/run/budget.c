@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 /* Of the job's part, in per cent: where limits begin and end, and what state may take. With checkpoints a copy of what changed is held for a while. */
-enum { SPILL_FROM = 60, SPILL_UNTIL = 45, STATE_MOST = 95, SAVED_SPILL_FROM = 40, SAVED_SPILL_UNTIL = 30, SAVED_STATE_MOST = 65 };
+enum { SPILL_FROM = 60, SPILL_UNTIL = 45, STATE_MOST = 90, SAVED_SPILL_FROM = 40, SAVED_SPILL_UNTIL = 30, SAVED_STATE_MOST = 65 };
 enum { LOOK_US = 40000, WORK_US = 5000, POINT_US = 5000000, SAMPLE_US = 250000, TIER_LOOK_US = 100000, STUCK_LOOKS = 16 };
 enum { TURN_BYTES = 1 << 20, QUEUE_BYTES_MIN = 1 << 15, QUEUE_BYTES_MAX = 8 << 20, MAP_BYTES_MIN = 1 << 18, BASE_SLACK = 2 << 20, POOL_BYTES_MIN = 1 << 20 };
 enum { TIER_BYTES_MIN = 4 << 20, TIER_BYTES_MAX = 256 << 20, PROCESS_BYTES = 24 << 20, ROCKS_BYTES = 8 << 20 }; /* ROCKS: code, threads and buffers of RocksDB beside the tier's memory, measured */
@@ -181,9 +181,9 @@ static void set_limits(wr_job *job, bool any) {
 static budget_level level_for(const wr_job *job, int64_t bytes) {
     int64_t all = usable(job);
     int     before = atomic_load_explicit(&job->budget.level, memory_order_relaxed);
-    if (bytes > all + all / 20) return BUDGET_SHUT;
-    if (bytes > all) return BUDGET_TRICKLE;
-    if (bytes > share_of(all, 92)) return BUDGET_SLOW;
+    if (bytes > all) return BUDGET_SHUT;
+    if (bytes > share_of(all, 96)) return BUDGET_TRICKLE;
+    if (bytes > share_of(all, 88)) return BUDGET_SLOW;
     if (bytes > share_of(all, spill_percent(job, before >= BUDGET_SPILL))) return BUDGET_SPILL;
     return BUDGET_CALM;
 }
@@ -372,6 +372,7 @@ static wr_status stop_if_stuck(wr_job *job, wr_err *err) {
     if (++b->stuck_looks < STUCK_LOOKS) return WR_OK;
     if (b->no_spare || spill_reserve(job) == 0) return used_up(job, err);
     b->no_spare = true; /* nothing more will be spilled: what was kept free for it may be used */
+    if (!wr_tier_is_open(job->tier)) b->spills_any = false; /* and the tier stays closed */
     b->stuck_looks = 0;
     return WR_OK;
 }
