@@ -78,11 +78,20 @@ static bool value_load(void *self, void *value, wr_reader *in) {
         wr_str row = wr_get_bytes(in);
         if (!in->bad) row_set(self, e, row);
     }
-    return !in->bad && e->state <= ENTRY_OUT;
+    return !in->bad && e->state <= ENTRY_OUT && (e->row || e->state != ENTRY_HELD);
 }
 static void charge(dedup *d) {
     if (d->heap_bytes != d->heap_told) wr_kmap_charge(d->map, d->heap_bytes - d->heap_told);
     d->heap_told = d->heap_bytes;
+}
+
+static int64_t heap_bytes(void *self) { /* all is charged to the map */
+    charge(self);
+    return 0;
+}
+static void value_new(void *self, uint32_t slot, void *value) {
+    const entry *e = value;
+    if (e->state == ENTRY_HELD) wr_timers_add(((dedup *)self)->timers, e->time_us, slot);
 }
 
 static int64_t clock_us(const dedup *d) { return d->opts.ttl_event_time ? d->wm_us : d->op.ctx->now_us; }
@@ -182,8 +191,12 @@ static wr_status release_held(dedup *d, int64_t wm_us, wr_out *out, bool *more, 
         for (uint32_t c = 0; c < d->n_cols; c++) wr_vec_init(&b->cols[c], d->types[c], max, true, b->mem);
         int64_t  deadline;
         uint64_t slot;
-        while (n < max && wr_timers_pop(d->timers, wm_us, &deadline, &slot)) {
-            entry *e = wr_kmap_value(d->map, (uint32_t)slot);
+        uint32_t n_due = 0;
+        while (n_due < max && wr_timers_pop(d->timers, wm_us, &deadline, &slot)) d->slots[n_due++] = (uint32_t)slot;
+        wr_status s = wr_kmap_relax(d->map, err);
+        if (s == WR_OK) s = wr_kmap_warm_all(d->map, d->slots, n_due, err);
+        for (uint32_t i = 0; i < n_due && s == WR_OK; i++) {
+            entry *e = wr_kmap_value(d->map, d->slots[i]);
             if (e->state != ENTRY_HELD || e->time_us > wm_us) continue; /* an earlier row took its place */
             bool ok = wr_rowcodec_get(d->codec, (wr_str){e->row, e->len}, b->cols, n++, b->mem);
             wr_assert(ok);
@@ -193,8 +206,9 @@ static wr_status release_held(dedup *d, int64_t wm_us, wr_out *out, bool *more, 
         }
         b->n_rows = n;
         for (uint32_t c = 0; c < d->n_cols; c++) b->cols[c].n = n;
-        if (n) WR_TRY(wr_emit(out, b, err));
+        if (n && s == WR_OK) s = wr_emit(out, b, err);
         else wr_batch_unref(b);
+        WR_TRY(s);
     }
     return WR_OK;
 }
@@ -326,19 +340,12 @@ static wr_status dedup_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to
     d->wm_us = WR_MAX(d->wm_us, wm_us);
     wr_status s = wr_kmap_load(d->map, in, op->ctx->n_key_groups, from, to, err);
     charge(d);
-    if (s != WR_OK || !d->holds) return s;
-    wr_timers_free(d->timers);
-    d->timers = wr_timers_new(op->ctx->acct);
-    for (uint32_t slot = wr_kmap_next(d->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(d->map, slot)) {
-        const entry *e = wr_kmap_value(d->map, slot);
-        if (e->state == ENTRY_HELD && !e->row) return wr_op_damaged(tag, err);
-        if (e->state == ENTRY_HELD) wr_timers_add(d->timers, e->time_us, slot);
-    }
-    return WR_OK;
+    return s;
 }
 static void dedup_usage(const wr_op *op, wr_op_usage *out) {
     const dedup *d = (const dedup *)op;
     *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(d->map), .keys = wr_kmap_count(d->map), .oldest_us = WR_TIME_MAX};
+    wr_op_map_usage(d->map, out);
     if (!d->timers) return;
     out->rows = wr_timers_count(d->timers);
     out->oldest_us = wr_timers_first(d->timers);
@@ -374,9 +381,10 @@ wr_op *wr_dedup_new(const wr_dedup_opts *opts, const wr_schema *input, wr_op_ctx
     d->wm_us = WR_TIME_MIN;
     if (d->holds) d->timers = wr_timers_new(ctx->acct);
     bool plain = !d->holds && !opts->keep_last && !opts->ttl_us;
-    d->map = wr_kmap_new(&(wr_kmap_opts){.name = "keys", .key_types = wr_op_key_types(d->arena, input, opts->keys, opts->n_keys), .n_key_types = opts->n_keys,
+    const wr_kmap_opts map = {.name = "keys", .key_types = wr_op_key_types(d->arena, input, opts->keys, opts->n_keys), .n_key_types = opts->n_keys,
                                          .value_bytes = plain ? 0 : sizeof(entry), .acct = ctx->acct, .self = d, .value_free = plain ? NULL : value_free,
                                          .value_save = plain ? NULL : value_save, .value_load = plain ? NULL : value_load,
-                                         .value_expired = value_expired});
+                                         .value_new = d->holds ? value_new : NULL, .value_expired = value_expired, .heap_bytes = heap_bytes};
+    d->map = wr_op_map_new(&map, ctx, tag, d->holds ? WR_SPILL_VALUE : WR_SPILL_ENTRY);
     return &d->op;
 }

@@ -189,5 +189,5 @@ int main(void) {
         cmocka_unit_test(test_flink_keep_last), cmocka_unit_test(test_keep_last_batch), cmocka_unit_test(test_keep_first_by_arrival),
         cmocka_unit_test(test_keep_last_by_arrival), cmocka_unit_test(test_keep_first_by_time), cmocka_unit_test(test_ttl), cmocka_unit_test(test_random),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tk_run_tests(tests);
 }

@@ -57,6 +57,11 @@ static bool    expired(const group_agg *g, const head *h, int64_t now_us) {
     return g->opts.ttl_us && now_us != WR_TIME_MIN && now_us != WR_TIME_MAX && h->used_us != WR_TIME_MIN && now_us - h->used_us >= g->opts.ttl_us;
 }
 
+static int64_t heap_bytes(void *self) { /* all is charged to the map */
+    group_agg *g = self;
+    if (g->aggs->has_heap) wr_kmap_charge(g->map, wr_aggs_heap_change(g->aggs));
+    return 0;
+}
 static bool value_expired(void *self, const void *value) { return expired(self, value, clock_us(self)); }
 static wr_status sweep(group_agg *g, uint32_t n_slots, wr_err *err) {
     uint64_t removed;
@@ -238,6 +243,7 @@ static wr_status group_agg_load(wr_op *op, wr_reader *in, uint32_t from, uint32_
 static void group_agg_usage(const wr_op *op, wr_op_usage *out) {
     const group_agg *g = (const group_agg *)op;
     *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(g->map), .keys = wr_kmap_count(g->map), .oldest_us = WR_TIME_MAX};
+    wr_op_map_usage(g->map, out);
 }
 static wr_status group_agg_limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((group_agg *)op)->map, bytes, err); }
 static void group_agg_close(wr_op *op) {
@@ -278,10 +284,11 @@ wr_op *wr_group_agg_new(const wr_group_agg_opts *opts, const wr_schema *input, w
     for (uint32_t i = 0; i < opts->n_aggs; i++) always_changes |= aggs[i].kind == WR_AGG_COUNT_STAR && aggs[i].filter < 0;
     g->need_old = opts->emit_before || opts->retract_input || !(always_changes || opts->ttl_us);
     g->wm_us = WR_TIME_MIN;
-    g->map = wr_kmap_new(&(wr_kmap_opts){
+    const wr_kmap_opts map = {
         .name = "groups", .key_types = wr_op_key_types(g->arena, input, opts->keys, opts->n_keys), .n_key_types = opts->n_keys,
         .value_bytes = (uint32_t)sizeof(head) + g->aggs->bytes, .acct = ctx->acct, .self = g,
         .value_free = g->aggs->has_heap ? value_free : NULL, .value_save = value_save, .value_load = value_load,
-        .value_expired = value_expired});
+        .value_expired = value_expired, .heap_bytes = heap_bytes};
+    g->map = wr_op_map_new(&map, ctx, tag, WR_SPILL_ENTRY);
     return &g->op;
 }

@@ -268,9 +268,11 @@ static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more,
         wr_join_out_begin(&j->o, -1, NULL);
     }
     for (; j->due_at < j->due.n; j->due_at++) {
-        if (j->due_at + 8 < j->due.n) __builtin_prefetch(wr_kmap_value(j->map, (uint32_t)(j->due.at[j->due_at + 8].what / 2)));
+        WR_TRY(wr_join_warm_due(j->map, &j->due, j->due_at, 1, err)); /* what waits to go out has left the buffers */
+        if (j->due_at + 8 < j->due.n) wr_kmap_prefetch(j->map, (uint32_t)(j->due.at[j->due_at + 8].what / 2));
         uint64_t     what = j->due.at[j->due_at].what;
         uint32_t     slot = (uint32_t)(what / 2), side = (uint32_t)(what & 1);
+        WR_TRY(wr_kmap_warm(j->map, slot, err));
         keyed       *k = wr_kmap_value(j->map, slot);
         wr_join_buf *buf = &k->buf[side];
         WR_TRY(evict(j, side, buf, out, more, err));
@@ -311,6 +313,15 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     return ok;
 }
 
+static void value_new(void *self, uint32_t slot, void *value) {
+    interval_join *j = self;
+    keyed         *k = value;
+    for (uint32_t s = 0; s < 2; s++) {
+        j->base.n_rows += k->buf[s].n;
+        if (k->buf[s].n) arm(j, s, &k->buf[s], slot);
+    }
+}
+
 static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
     interval_join *j = (interval_join *)op;
     wr_put_u32(out, IMAGE_VERSION);
@@ -320,22 +331,14 @@ static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
 static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     interval_join *j = (interval_join *)op;
     if (wr_get_u32(in) != IMAGE_VERSION) return wr_fail(err, WR_CORRUPT, "WR310", "state of an interval join has an unknown version");
-    WR_TRY(wr_kmap_load(j->map, in, op->ctx->n_key_groups, from, to, err));
-    j->base.n_rows = 0;
-    for (uint32_t slot = wr_kmap_next(j->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(j->map, slot)) {
-        keyed *k = wr_kmap_value(j->map, slot);
-        for (uint32_t s = 0; s < 2; s++) {
-            j->base.n_rows += k->buf[s].n;
-            if (k->buf[s].n) arm(j, s, &k->buf[s], slot);
-        }
-    }
-    return WR_OK;
+    return wr_kmap_load(j->map, in, op->ctx->n_key_groups, from, to, err);
 }
 
 static void usage(const wr_op *op, wr_op_usage *out) {
     const interval_join *j = (const interval_join *)op;
-    *out = (wr_op_usage){.keys = wr_kmap_count(j->map), .rows = j->base.n_rows, .oldest_us = WR_TIME_MAX};
+    *out = (wr_op_usage){.keys = wr_kmap_count(j->map), .rows = (uint64_t)j->base.n_rows, .oldest_us = WR_TIME_MAX};
     out->state_bytes = wr_kmap_bytes(j->map) + wr_join_heap_bytes(j->base.heap);
+    wr_op_map_usage(j->map, out);
     for (uint32_t s = 0; s < 2; s++) {
         out->state_bytes += wr_join_wheel_bytes(&j->wheel[s]);
         int64_t first = wr_join_wheel_first(&j->wheel[s]); /* a deadline: time + upper or time - lower */
@@ -343,7 +346,7 @@ static void usage(const wr_op *op, wr_op_usage *out) {
     }
 }
 
-static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((interval_join *)op)->map, bytes, err); }
+static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_join_limit(&((interval_join *)op)->base, ((interval_join *)op)->map, bytes, err); }
 static void close_op(wr_op *op) {
     interval_join *j = (interval_join *)op;
     wr_join_out_free(&j->o);
@@ -370,8 +373,10 @@ wr_op *wr_interval_join_new(const wr_interval_join_opts *opts, const wr_schema *
     j->wm_us = WR_TIME_MIN;
     wr_type *key_types = wr_new_n(j->base.arena, wr_type, opts->keys.n + 1);
     for (uint32_t i = 0; i < opts->keys.n; i++) key_types[i] = j->base.side[0].types[opts->keys.left[i]];
-    j->map = wr_kmap_new(&(wr_kmap_opts){.name = "interval_join", .key_types = key_types, .n_key_types = opts->keys.n, .value_bytes = sizeof(keyed),
-                                         .acct = ctx->acct, .self = j, .value_free = value_free, .value_save = value_save, .value_load = value_load});
+    const wr_kmap_opts map = {.name = "interval_join", .key_types = key_types, .n_key_types = opts->keys.n, .value_bytes = sizeof(keyed),
+                                         .acct = ctx->acct, .self = j, .value_free = value_free, .value_save = value_save, .value_load = value_load,
+                              .value_new = value_new, .heap_bytes = wr_join_map_heap};
+    j->map = wr_op_map_new(&map, ctx, "interval_join", WR_SPILL_VALUE);
     for (uint32_t s = 0; s < 2; s++) wr_join_wheel_init(&j->wheel[s], ctx->acct);
     wr_join_out_init(&j->o, &j->base);
     return &j->base.op;

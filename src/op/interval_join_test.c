@@ -339,5 +339,5 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(flink_inner),   cmocka_unit_test(flink_left),    cmocka_unit_test(bounds_and_padding),
                                        cmocka_unit_test(empty_interval), cmocka_unit_test(semi_and_anti), cmocka_unit_test(null_safe_key),
                                        cmocka_unit_test(pauses),        cmocka_unit_test(no_key_nanoseconds), cmocka_unit_test(random_streams)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tk_run_tests(tests);
 }

@@ -245,7 +245,8 @@ static wr_status candidates_of(join *j, uint32_t item, uint32_t *next, wr_err *e
 
 /* ---- expiry ---- */
 
-static void expire_key(join *j, uint32_t side, uint32_t slot) {
+static wr_status expire_key(join *j, uint32_t side, uint32_t slot, wr_err *err) {
+    WR_TRY(wr_kmap_warm(j->map, slot, err));
     keyed       *k = wr_kmap_value(j->map, slot);
     wr_join_set *set = &k->set[side];
     int64_t      now = j->base.op.ctx->now_us, ttl = j->ttl_us[side], first = WR_TIME_MAX;
@@ -265,14 +266,19 @@ static void expire_key(join *j, uint32_t side, uint32_t slot) {
     /* Not for every row of a big key: the next look is an eighth of the TTL away at the earliest. */
     if (set->n) arm_ttl(j, side, set, slot, WR_MAX(wr_sat_add(first, ttl), wr_sat_add(now, ttl / 8)));
     if (is_idle(k)) drop_key(j, slot);
+    return WR_OK;
 }
-static void expire(join *j) {
+static wr_status expire(join *j, wr_err *err) {
     for (uint32_t s = 0; s < 2; s++) {
         if (!j->ttl_us[s] || !j->wheel[s].n) continue;
         j->due.n = 0;
         wr_join_wheel_advance(&j->wheel[s], j->base.op.ctx->now_us, &j->due);
-        for (uint32_t i = 0; i < j->due.n; i++) expire_key(j, s, (uint32_t)j->due.at[i].what);
+        for (uint32_t i = 0; i < j->due.n; i++) {
+            WR_TRY(wr_join_warm_due(j->map, &j->due, i, 0, err));
+            WR_TRY(expire_key(j, s, (uint32_t)j->due.at[i].what, err));
+        }
     }
+    return WR_OK;
 }
 
 /* ---- batches ---- */
@@ -320,7 +326,7 @@ static void drop_idle_keys(join *j) {
 
 static wr_status on_batch(wr_op *op, uint32_t side, wr_batch *batch, wr_out *out, wr_err *err) {
     join *j = (join *)op;
-    expire(j);
+    WR_TRY(expire(j, err));
     j->out = out, j->batch = batch, j->cur = UINT32_MAX;
     wr_join_out_begin(&j->cand, (int)side, batch);
     wr_join_out_begin(&j->emit, (int)side, batch);
@@ -332,23 +338,33 @@ static wr_status on_batch(wr_op *op, uint32_t side, wr_batch *batch, wr_out *out
     return s;
 }
 
-static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err) {
-    (void)out, (void)err;
-    join *j = (join *)op;
-    *more = false;
-    expire(j);
-    if (wm_us != WR_TIME_MAX) return WR_OK;
-    for (uint32_t slot = wr_kmap_next(j->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(j->map, slot)) {
-        keyed *k = wr_kmap_value(j->map, slot);
-        for (uint32_t s = 0; s < 2; s++) {
-            for (uint32_t i = 0; i < k->set[s].n; i++) {
-                wr_join_row *row = k->set[s].at[i].row;
-                count_unmatched(j, s, row->count - row->mark);
-                row->mark = row->count;
+/* What never had a partner is known now. */
+static wr_status end_of_input(join *j, wr_err *err) {
+    wr_kmap_cursor c = {0};
+    uint32_t       n = 1;
+    wr_status      status = WR_OK;
+    while (n && status == WR_OK) {
+        status = wr_kmap_scan(j->map, &c, j->item_slot, WR_BATCH_MAX, &n, err);
+        for (uint32_t at = 0; at < n && status == WR_OK; at++) {
+            keyed *k = wr_kmap_value(j->map, j->item_slot[at]);
+            for (uint32_t s = 0; s < 2; s++) {
+                for (uint32_t i = 0; i < k->set[s].n; i++) {
+                    wr_join_row *row = k->set[s].at[i].row;
+                    count_unmatched(j, s, row->count - row->mark);
+                    row->mark = row->count;
+                }
             }
         }
     }
-    return WR_OK;
+    wr_kmap_scan_end(j->map, &c);
+    return status;
+}
+static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err) {
+    (void)out;
+    join *j = (join *)op;
+    *more = false;
+    WR_TRY(expire(j, err));
+    return wm_us == WR_TIME_MAX ? end_of_input(j, err) : WR_OK;
 }
 
 /* ---- the rest ---- */
@@ -384,10 +400,20 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     return !in->bad;
 }
 
+static void value_new(void *self, uint32_t slot, void *value) {
+    join  *j = self;
+    keyed *k = value;
+    for (uint32_t s = 0; s < 2; s++) {
+        j->base.n_rows += k->set[s].n;
+        if (k->set[s].n) arm_ttl(j, s, &k->set[s], slot, 0); /* looked at with the next batch */
+    }
+}
 static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
     join *j = (join *)op;
     wr_put_u32(out, IMAGE_VERSION);
-    return wr_kmap_save(j->map, out, err);
+    WR_TRY(wr_kmap_save(j->map, out, err));
+    wr_op_save_rows(out, j->base.n_rows);
+    return WR_OK;
 }
 
 static wr_status find_null_slot(join *j, wr_err *err) {
@@ -407,25 +433,19 @@ static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_e
     join *j = (join *)op;
     if (wr_get_u32(in) != IMAGE_VERSION) return wr_fail(err, WR_CORRUPT, "WR310", "state of a join has an unknown version");
     WR_TRY(wr_kmap_load(j->map, in, op->ctx->n_key_groups, from, to, err));
-    j->base.n_rows = 0;
-    for (uint32_t slot = wr_kmap_next(j->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(j->map, slot)) {
-        keyed *k = wr_kmap_value(j->map, slot);
-        for (uint32_t s = 0; s < 2; s++) {
-            j->base.n_rows += k->set[s].n;
-            if (k->set[s].n) arm_ttl(j, s, &k->set[s], slot, 0); /* looked at with the next batch */
-        }
-    }
+    j->base.n_rows += wr_op_load_rows(j->map, in);
     return j->null_aware ? find_null_slot(j, err) : WR_OK;
 }
 
 static void usage(const wr_op *op, wr_op_usage *out) {
     const join *j = (const join *)op;
-    *out = (wr_op_usage){.keys = wr_kmap_count(j->map), .rows = j->base.n_rows, .oldest_us = WR_TIME_MAX};
+    *out = (wr_op_usage){.keys = wr_kmap_count(j->map), .rows = (uint64_t)WR_MAX(j->base.n_rows, 0), .oldest_us = WR_TIME_MAX};
     out->state_bytes = wr_kmap_bytes(j->map) + wr_join_heap_bytes(j->base.heap);
     for (uint32_t s = 0; s < 2; s++) out->state_bytes += wr_join_wheel_bytes(&j->wheel[s]);
+    wr_op_map_usage(j->map, out);
 }
 
-static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((join *)op)->map, bytes, err); }
+static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_join_limit(&((join *)op)->base, ((join *)op)->map, bytes, err); }
 static void close_op(wr_op *op) {
     join *j = (join *)op;
     wr_join_out_free(&j->cand);
@@ -448,8 +468,11 @@ wr_op *wr_join_new(const wr_join_opts *opts, const wr_schema *left, const wr_sch
     j->null_slot = WR_SLOT_NONE;
     wr_type *key_types = wr_new_n(j->base.arena, wr_type, opts->keys.n + 1);
     for (uint32_t i = 0; i < opts->keys.n; i++) key_types[i] = j->base.side[0].types[opts->keys.left[i]];
-    j->map = wr_kmap_new(&(wr_kmap_opts){.name = "join", .key_types = key_types, .n_key_types = opts->keys.n, .value_bytes = sizeof(keyed),
-                                         .acct = ctx->acct, .self = j, .value_free = value_free, .value_save = value_save, .value_load = value_load});
+    const wr_kmap_opts map = {.name = "join", .key_types = key_types, .n_key_types = opts->keys.n, .value_bytes = sizeof(keyed),
+                                         .acct = ctx->acct, .self = j, .value_free = value_free, .value_save = value_save, .value_load = value_load,
+                              .value_new = value_new, .heap_bytes = wr_join_map_heap};
+    wr_spill spill = opts->ttl_us[0] || opts->ttl_us[1] ? WR_SPILL_VALUE : WR_SPILL_ENTRY; /* the wheel holds slots */
+    j->map = wr_op_map_new(&map, ctx, "join", j->null_aware ? WR_SPILL_NONE : spill);
     for (uint32_t s = 0; s < 2; s++) {
         j->ttl_us[s] = opts->ttl_us[s];
         wr_join_wheel_init(&j->wheel[s], ctx->acct);

@@ -30,7 +30,8 @@ wr_join_heap *wr_join_heap_new(wr_account *acct);
 void          wr_join_heap_free(wr_join_heap *heap);           /* with everything in it */
 void         *wr_join_heap_take(wr_join_heap *heap, size_t bytes);
 void          wr_join_heap_give(wr_join_heap *heap, void *ptr, size_t bytes);
-int64_t       wr_join_heap_bytes(const wr_join_heap *heap);
+int64_t       wr_join_heap_bytes(const wr_join_heap *heap);     /* charged */
+int64_t       wr_join_heap_used(const wr_join_heap *heap);      /* of it, what is taken */
 wr_join_row  *wr_join_row_new(wr_join_heap *heap, wr_str bytes); /* header zeroed but for len; wm_us WR_TIME_MIN is the caller's to set */
 void          wr_join_row_free(wr_join_heap *heap, wr_join_row *row);
 
@@ -105,11 +106,18 @@ typedef struct wr_join_base { /* what every join has; first member of its struct
     bool         *null_safe;
     wr_prog      *residual;
     wr_sbuf       scratch;
-    uint64_t      n_rows;   /* stored */
+    int64_t       n_rows;   /* stored */
 } wr_join_base;
 void wr_join_base_init(wr_join_base *base, wr_join_kind kind, const wr_join_keys *keys, wr_expr *residual, const wr_schema *left,
                        const wr_schema *right, wr_op_ctx *ctx);
 void wr_join_base_free(wr_join_base *base); /* after the state that points into the heap */
+/* heap_bytes of a map whose values live in the heap of this operator. */
+int64_t wr_join_map_heap(void *base);
+/* vt->limit: when most of the heap is free after that, everything leaves, because only an empty heap gives its blocks back. */
+wr_status wr_join_limit(wr_join_base *base, wr_kmap *map, int64_t bytes, wr_err *err);
+/* At the start of each stretch of due entries (slot = what >> shift): lets values go that are over the limit and brings those of the stretch in one
+ * read. Nothing but the map may point into values then. */
+wr_status wr_join_warm_due(wr_kmap *map, const wr_join_dues *due, uint32_t at, uint32_t shift, wr_err *err);
 void wr_join_side_time(wr_join_side *side, uint32_t col);
 WR_INLINE int64_t wr_join_time(const wr_join_side *side, const wr_batch *batch, uint32_t row) {
     int64_t t = ((const int64_t *)batch->cols[side->time_col].data)[row];

@@ -24,6 +24,7 @@ struct wr_join_heap {
     char       *at, *end;
     size_t      next_size;
     int64_t     bytes; /* charged */
+    int64_t     used;
     uint64_t    n_live;
 };
 
@@ -82,6 +83,7 @@ static void *cut(wr_join_heap *heap, size_t bytes) {
 
 void *wr_join_heap_take(wr_join_heap *heap, size_t bytes) {
     heap->n_live++;
+    heap->used += (int64_t)bytes;
     if (bytes > LARGE_MIN) {
         charge(heap, (int64_t)bytes);
         return wr_malloc(bytes);
@@ -111,6 +113,7 @@ void wr_join_heap_give(wr_join_heap *heap, void *ptr, size_t bytes) {
     if (!ptr) return;
     wr_dassert(heap->n_live > 0);
     heap->n_live--;
+    heap->used -= (int64_t)bytes;
     if (bytes > LARGE_MIN) {
         charge(heap, -(int64_t)bytes);
         wr_free(ptr);
@@ -124,6 +127,7 @@ void wr_join_heap_give(wr_join_heap *heap, void *ptr, size_t bytes) {
 }
 
 int64_t wr_join_heap_bytes(const wr_join_heap *heap) { return heap->bytes; }
+int64_t wr_join_heap_used(const wr_join_heap *heap) { return heap->used; }
 
 wr_join_row *wr_join_row_new(wr_join_heap *heap, wr_str bytes) {
     wr_assert(bytes.len < UINT32_MAX - sizeof(wr_join_row));
@@ -158,6 +162,25 @@ wr_join_row *wr_join_row_load(wr_join_base *base, uint32_t side, wr_reader *in) 
     wr_join_row *row = wr_join_row_new(base->heap, bytes);
     row->time_us = time_us, row->wm_us = wm_us, row->mark = mark;
     return row;
+}
+
+/* ---- state in the tier ---- */
+
+int64_t   wr_join_map_heap(void *base) { return wr_join_heap_used(((wr_join_base *)base)->heap); }
+wr_status wr_join_limit(wr_join_base *base, wr_kmap *map, int64_t bytes, wr_err *err) {
+    wr_kmap_limit(map, bytes);
+    if (!bytes) return WR_OK;
+    WR_TRY(wr_kmap_shrink(map, bytes, err));
+    int64_t held = wr_join_heap_bytes(base->heap);
+    return wr_kmap_has_away(map) && held > BLOCK_MAX && held > 2 * wr_join_heap_used(base->heap) ? wr_kmap_shrink(map, 0, err) : WR_OK;
+}
+wr_status wr_join_warm_due(wr_kmap *map, const wr_join_dues *due, uint32_t at, uint32_t shift, wr_err *err) {
+    enum { STRETCH = 256 };
+    if (at % STRETCH || !wr_kmap_has_away(map)) return WR_OK;
+    uint32_t slots[STRETCH], n = WR_MIN(due->n - at, (uint32_t)STRETCH);
+    for (uint32_t i = 0; i < n; i++) slots[i] = (uint32_t)(due->at[at + i].what >> shift);
+    WR_TRY(wr_kmap_relax(map, err));
+    return wr_kmap_warm_all(map, slots, n, err);
 }
 
 /* ---- time-ordered buffers ---- */

@@ -311,5 +311,5 @@ int main(void) {
                                        cmocka_unit_test(flink_not_distinct), cmocka_unit_test(flink_exists),   cmocka_unit_test(flink_not_in),
                                        cmocka_unit_test(case_semi_anti), cmocka_unit_test(copies),             cmocka_unit_test(ttl),
                                        cmocka_unit_test(wide_fan_out),   cmocka_unit_test(random_changes)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tk_run_tests(tests);
 }

@@ -233,5 +233,5 @@ static void test_reasons(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_group), cmocka_unit_test(test_windows), cmocka_unit_test(test_adaptive), cmocka_unit_test(test_reasons)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tk_run_tests(tests);
 }

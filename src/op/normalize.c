@@ -128,25 +128,30 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     keyed     *k = value;
     return wr_join_buf_load(&z->base, 0, &k->buf, in);
 }
+static void value_new(void *self, uint32_t slot, void *value) {
+    (void)slot;
+    ((normalize *)self)->base.n_rows += ((keyed *)value)->buf.n;
+}
 static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
     wr_put_u32(out, IMAGE_VERSION);
-    return wr_kmap_save(((normalize *)op)->map, out, err);
+    WR_TRY(wr_kmap_save(((normalize *)op)->map, out, err));
+    wr_op_save_rows(out, ((normalize *)op)->base.n_rows);
+    return WR_OK;
 }
 static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     normalize *z = (normalize *)op;
     if (wr_get_u32(in) != IMAGE_VERSION) return wr_fail(err, WR_CORRUPT, "WR310", "state of a normalization has an unknown version");
     WR_TRY(wr_kmap_load(z->map, in, op->ctx->n_key_groups, from, to, err));
-    z->base.n_rows = 0;
-    for (uint32_t slot = wr_kmap_next(z->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(z->map, slot))
-        z->base.n_rows += ((keyed *)wr_kmap_value(z->map, slot))->buf.n;
+    z->base.n_rows += wr_op_load_rows(z->map, in);
     return WR_OK;
 }
 static void usage(const wr_op *op, wr_op_usage *out) {
     const normalize *z = (const normalize *)op;
     *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(z->map) + wr_join_heap_bytes(z->base.heap), .keys = wr_kmap_count(z->map),
-                         .rows = z->base.n_rows, .oldest_us = WR_TIME_MAX};
+                         .rows = (uint64_t)WR_MAX(z->base.n_rows, 0), .oldest_us = WR_TIME_MAX};
+    wr_op_map_usage(z->map, out);
 }
-static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((normalize *)op)->map, bytes, err); }
+static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_join_limit(&((normalize *)op)->base, ((normalize *)op)->map, bytes, err); }
 static void close_op(wr_op *op) {
     normalize *z = (normalize *)op;
     wr_join_out_free(&z->o);
@@ -167,8 +172,10 @@ wr_op *wr_normalize_new(const wr_normalize_opts *opts, const wr_schema *input, w
     z->materialize = opts->materialize;
     wr_type *key_types = wr_new_n(z->base.arena, wr_type, opts->n_keys + 1);
     for (uint32_t i = 0; i < opts->n_keys; i++) key_types[i] = z->base.side[0].types[opts->keys[i]];
-    z->map = wr_kmap_new(&(wr_kmap_opts){.name = "normalize", .key_types = key_types, .n_key_types = opts->n_keys, .value_bytes = sizeof(keyed),
-                                         .acct = ctx->acct, .self = z, .value_free = value_free, .value_save = value_save, .value_load = value_load});
+    const wr_kmap_opts map = {.name = "normalize", .key_types = key_types, .n_key_types = opts->n_keys, .value_bytes = sizeof(keyed),
+                                         .acct = ctx->acct, .self = z, .value_free = value_free, .value_save = value_save, .value_load = value_load,
+                              .value_new = value_new, .heap_bytes = wr_join_map_heap};
+    z->map = wr_op_map_new(&map, ctx, "normalize", WR_SPILL_ENTRY);
     wr_join_out_init(&z->o, &z->base);
     return &z->base.op;
 }

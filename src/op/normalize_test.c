@@ -108,5 +108,5 @@ static void random_upserts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(upserts), cmocka_unit_test(materialize), cmocka_unit_test(random_upserts)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tk_run_tests(tests);
 }

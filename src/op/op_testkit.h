@@ -9,6 +9,7 @@
  * Thread     one test, one tk.                                                                                             */
 #pragma once
 #include "op/op.h"
+#include "state/tier_testkit.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +30,33 @@ typedef struct tk {
     bool        send_hash;   /* tk_send_keys sets batch->hash */
     bool        full;
     wr_err      err;
+    tier_kit    tier;        /* open when tk_spills */
+    struct tk  *next;
 } tk;
+
+/* With it every map is attached and spills all it can between two calls of its operator; each operator has tables of its own. */
+WR_UNUSED static bool tk_spills;
+WR_UNUSED static tk *tk_all; /* those that are open */
+WR_UNUSED static void tk_next_op(void) {
+    static uint32_t n;
+    for (tk *t = tk_spills ? tk_all : NULL; t; t = t->next) t->ctx.id = wr_arena_printf(t->arena, "op%u", n);
+    n++;
+}
+#define wr_group_agg_new(...) (tk_next_op(), wr_group_agg_new(__VA_ARGS__))
+#define wr_window_agg_new(...) (tk_next_op(), wr_window_agg_new(__VA_ARGS__))
+#define wr_dedup_new(...) (tk_next_op(), wr_dedup_new(__VA_ARGS__))
+#define wr_top_n_new(...) (tk_next_op(), wr_top_n_new(__VA_ARGS__))
+#define wr_normalize_new(...) (tk_next_op(), wr_normalize_new(__VA_ARGS__))
+#define wr_join_new(...) (tk_next_op(), wr_join_new(__VA_ARGS__))
+#define wr_interval_join_new(...) (tk_next_op(), wr_interval_join_new(__VA_ARGS__))
+#define wr_temporal_join_new(...) (tk_next_op(), wr_temporal_join_new(__VA_ARGS__))
+#define wr_window_join_new(...) (tk_next_op(), wr_window_join_new(__VA_ARGS__))
+WR_UNUSED static void tk_press(tk *t, wr_op *op) {
+    if (tk_spills) assert_int_equal(op->vt->limit(op, 1, &t->err), WR_OK);
+}
+/* All tests twice: in memory and through the tier. */
+#define tk_run_tests(tests) (tk_spills = false, cmocka_run_group_tests_name("in memory", tests, NULL, NULL)) + \
+                            (tk_spills = true, cmocka_run_group_tests_name("through the tier", tests, NULL, NULL))
 
 WR_UNUSED static wr_type tk_type(tk *t, const char *text) {
     static const struct { const char *name; wr_tid id; int prec; } names[] = {
@@ -274,10 +301,20 @@ WR_UNUSED static void tk_init(tk *t, uint32_t batch_rows) {
     t->ctx = (wr_op_ctx){.acct = &t->acct, .ledger = &t->ledger, .n_workers = 1, .n_key_groups = WR_KEY_GROUPS_DEFAULT,
                          .group_to = WR_KEY_GROUPS_DEFAULT, .batch_rows = batch_rows};
     t->feed_rows = WR_BATCH_MAX;
+    t->next = tk_all, tk_all = t;
+    if (!tk_spills) return;
+    tier_kit_open(&t->tier, 0);
+    t->ctx.tier = t->tier.tier;
 }
 /* Also asserts that the account reads 0: close the operators first. */
 WR_UNUSED static void tk_free(tk *t) {
     assert_int_equal(wr_account_bytes(&t->acct), 0);
+    if (t->tier.tier) tier_kit_close(&t->tier);
+    for (tk **at = &tk_all; *at; at = &(*at)->next)
+        if (*at == t) {
+            *at = t->next;
+            break;
+        }
     wr_sbuf_free(&t->text);
     wr_sbuf_free(&t->scratch);
     wr_arena_free(t->arena);
@@ -297,6 +334,7 @@ WR_UNUSED static wr_status tk_try_send(tk *t, wr_op *op, uint32_t input, const w
             batch->hash = hash;
         }
         t->ledger.in[input] += wr_batch_live(batch);
+        tk_press(t, op);
         wr_status s = op->vt->on_batch(op, input, batch, &t->out, &t->err);
         wr_batch_unref(batch);
         if (s != WR_OK) return s;
@@ -317,6 +355,7 @@ WR_UNUSED static void tk_watermark_us(tk *t, wr_op *op, int64_t wm_us) {
         assert_true(rounds < 1000000);
         more = false;
         t->full = false;
+        tk_press(t, op);
         tk_ok(t, op->vt->on_watermark(op, wm_us, &t->out, &more, &t->err));
     }
     t->full = false;
@@ -391,7 +430,12 @@ WR_UNUSED static const char *tk_fold(tk *t) { return tk_fold_text(t, tk_text(t))
     } while (0)
 
 /* Saves an operator and loads the image into another one, keeping key groups [from, to). */
-WR_UNUSED static void tk_save(wr_op *op, wr_sbuf *image) { assert_int_equal(op->vt->save(op, image, NULL), WR_OK); }
+WR_UNUSED static void tk_save(wr_op *op, wr_sbuf *image) {
+    tk *t = (tk *)(void *)((char *)op->ctx - offsetof(tk, ctx));
+    if (t->tier.tier) tier_kit_begin(&t->tier);
+    assert_int_equal(op->vt->save(op, image, NULL), WR_OK);
+    if (t->tier.tier) tier_kit_image(&t->tier);
+}
 WR_UNUSED static void tk_load(tk *t, wr_op *op, const wr_sbuf *image, uint32_t from, uint32_t to) {
     wr_reader in = {(const uint8_t *)image->at, (const uint8_t *)image->at + image->len, false};
     tk_ok(t, op->vt->load(op, &in, from, to, &t->err));

@@ -81,3 +81,22 @@ wr_status wr_op_limit_map(wr_kmap *map, int64_t bytes, wr_err *err) {
     wr_kmap_limit(map, bytes);
     return bytes ? wr_kmap_shrink(map, bytes, err) : WR_OK;
 }
+
+wr_kmap *wr_op_map_new(const wr_kmap_opts *opts, const wr_op_ctx *ctx, const char *name, wr_spill spill) {
+    wr_kmap_opts o = *opts;
+    o.tier = ctx->tier;
+    o.table = ctx->id ? ctx->id : name;
+    o.spill = spill;
+    o.n_groups = ctx->n_key_groups, o.group_from = ctx->group_from, o.group_to = ctx->group_to;
+    return wr_kmap_new(&o);
+}
+void wr_op_map_usage(const wr_kmap *map, wr_op_usage *out) {
+    wr_kmap_tier_usage u;
+    wr_kmap_tier_usage_get(map, &u);
+    out->tier_keys += u.entries, out->tier_loads += u.loads, out->tier_evictions += u.evictions;
+    out->spills |= wr_kmap_spills(map);
+}
+void wr_op_save_rows(wr_sbuf *out, int64_t n_rows) { wr_put_u64(out, (uint64_t)WR_MAX(n_rows, 0)); }
+int64_t wr_op_load_rows(const wr_kmap *map, wr_reader *in) {
+    return in->bad || in->at == in->end ? 0 : (int64_t)wr_kmap_unread_part(map, wr_get_u64(in));
+}

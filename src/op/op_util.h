@@ -17,6 +17,13 @@ wr_status wr_op_damaged(const char *tag, wr_err *err);
 /* Key column types and all column types of a schema, in the arena. */
 wr_type  *wr_op_key_types(wr_arena *arena, const wr_schema *schema, const uint32_t *keys, uint32_t n_keys);
 wr_type  *wr_op_types(wr_arena *arena, const wr_schema *schema);
+/* A map of the operator, with the tier of its context; `name` stands for the operator where it has no id. */
+wr_kmap  *wr_op_map_new(const wr_kmap_opts *opts, const wr_op_ctx *ctx, const char *name, wr_spill spill);
+/* Adds what a map has in the tier. */
+void      wr_op_map_usage(const wr_kmap *map, wr_op_usage *out);
+/* Behind the image of a map whose entries may stay unread: how many rows they hold, for the bill. Older images have none. */
+void      wr_op_save_rows(wr_sbuf *out, int64_t n_rows);
+int64_t   wr_op_load_rows(const wr_kmap *map, wr_reader *in);
 /* vt->limit of an operator with one map. */
 wr_status wr_op_limit_map(wr_kmap *map, int64_t bytes, wr_err *err);
 uint32_t *wr_op_copy_cols(wr_arena *arena, const uint32_t *cols, uint32_t n);

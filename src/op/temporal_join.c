@@ -309,11 +309,13 @@ static void compact_key(temporal_join *j, keyed *k) {
     wr_join_buf_pop(j->base.heap, v, n);
 }
 
-static void compact(temporal_join *j) {
+static wr_status compact(temporal_join *j, wr_err *err) {
     j->due.n = 0;
     wr_join_wheel_advance(&j->old, j->wm_us, &j->due);
     for (uint32_t i = 0; i < j->due.n; i++) {
         uint32_t slot = (uint32_t)j->due.at[i].what;
+        WR_TRY(wr_join_warm_due(j->map, &j->due, i, 0, err));
+        WR_TRY(wr_kmap_warm(j->map, slot, err));
         keyed   *k = wr_kmap_value(j->map, slot);
         k->versions.n_armed--;
         k->versions.armed_us = WR_TIME_MAX; /* what else is armed comes later than this one, we do not know when */
@@ -321,26 +323,38 @@ static void compact(temporal_join *j) {
         arm(j, k, slot);
         if (is_idle(k)) wr_kmap_remove(j->map, slot);
     }
+    return WR_OK;
 }
 
-static void end_of_input(temporal_join *j) {
-    for (uint32_t slot = wr_kmap_next(j->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(j->map, slot)) {
-        keyed       *k = wr_kmap_value(j->map, slot);
-        wr_join_ent *ents = wr_join_buf_ents(&k->versions);
-        for (uint32_t i = 0; i < k->versions.n; i++) forget_version(j, ents[i].row);
-        wr_join_buf_pop(j->base.heap, &k->versions, k->versions.n);
+/* Only looked at: what is in the tier goes with the map. */
+static wr_status end_of_input(temporal_join *j, wr_err *err) {
+    wr_kmap_cursor c = {0};
+    uint32_t       n = 1;
+    wr_status      s = WR_OK;
+    while (n && s == WR_OK) {
+        s = wr_kmap_scan(j->map, &c, j->probe.slot, WR_BATCH_MAX, &n, err);
+        for (uint32_t at = 0; at < n && s == WR_OK; at++) {
+            wr_join_buf  v = ((const keyed *)wr_kmap_peek(j->map, j->probe.slot[at]))->versions;
+            wr_join_ent *ents = wr_join_buf_ents(&v);
+            for (uint32_t i = 0; i < v.n; i++)
+                if (!(ents[i].row->mark & (WR_ROW_MATCHED | WR_ROW_DELETED))) count(j, WR_REASON_UNMATCHED_RIGHT);
+        }
     }
-    wr_kmap_clear(j->map);
+    wr_kmap_scan_end(j->map, &c);
+    j->n_versions = 0;
+    if (s == WR_OK) wr_kmap_clear(j->map);
+    return s;
 }
 
 /* Keys come in time order, that is at random places: ask for the key 16 rows ahead, for its rows 8 ahead. */
 static void prefetch_due(const temporal_join *j) {
     uint32_t at = j->due_at, n = j->due.n;
-    if (at + 16 < n) __builtin_prefetch(wr_kmap_value(j->map, (uint32_t)j->due.at[at + 16].what));
-    if (at + 8 >= n) return;
-    keyed *k = wr_kmap_value(j->map, (uint32_t)j->due.at[at + 8].what);
-    __builtin_prefetch(wr_join_buf_ents(&k->waiting));
-    __builtin_prefetch(wr_join_buf_ents(&k->versions) + k->versions.n / 2);
+    if (at + 16 < n) wr_kmap_prefetch(j->map, (uint32_t)j->due.at[at + 16].what);
+    if (at + 8 >= n || !wr_kmap_is_warm(j->map, (uint32_t)j->due.at[at + 8].what)) return;
+    const keyed *k = wr_kmap_peek(j->map, (uint32_t)j->due.at[at + 8].what);
+    wr_join_buf  waiting = k->waiting, versions = k->versions;
+    if (waiting.cap) __builtin_prefetch(wr_join_buf_ents(&waiting));
+    if (versions.cap) __builtin_prefetch(wr_join_buf_ents(&versions) + versions.n / 2);
 }
 
 static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err) {
@@ -356,7 +370,13 @@ static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more,
     }
     while (j->due_at < j->due.n) {
         prefetch_due(j);
-        uint32_t     slot = (uint32_t)j->due.at[j->due_at++].what;
+        if (wr_kmap_has_away(j->map)) {
+            if (j->due_at % 256 == 0) WR_TRY(flush_pairs(j, out, err)); /* its versions may leave now */
+            WR_TRY(wr_join_warm_due(j->map, &j->due, j->due_at, 0, err));
+        }
+        uint32_t slot = (uint32_t)j->due.at[j->due_at].what;
+        WR_TRY(wr_kmap_warm(j->map, slot, err));
+        j->due_at++;
         keyed       *k = wr_kmap_value(j->map, slot);
         wr_join_row *left = wr_join_buf_ents(&k->waiting)->row, *version = version_for(k, left);
         wr_join_buf_pop(j->base.heap, &k->waiting, 1);
@@ -374,8 +394,8 @@ static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more,
     }
     WR_TRY(flush_pairs(j, out, err));
     wr_join_out_reset(&j->o);
-    compact(j);
-    if (wm_us == WR_TIME_MAX) end_of_input(j);
+    WR_TRY(compact(j, err));
+    if (wm_us == WR_TIME_MAX) WR_TRY(end_of_input(j, err));
     j->draining = false;
     j->due.n = j->due_at = 0;
     return WR_OK;
@@ -412,6 +432,15 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     return !in->bad && k->undo <= UNDO_REMOVE;
 }
 
+static void value_new(void *self, uint32_t slot, void *value) {
+    temporal_join *j = self;
+    keyed         *k = value;
+    j->base.n_rows += k->waiting.n, j->n_versions += k->versions.n;
+    wr_join_ent *ents = wr_join_buf_ents(&k->waiting);
+    for (uint32_t i = 0; i < k->waiting.n; i++) wr_join_wheel_add(&j->left, ents[i].time_us, slot);
+    arm(j, k, slot);
+}
+
 static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
     temporal_join *j = (temporal_join *)op;
     wr_put_u32(out, IMAGE_VERSION);
@@ -421,28 +450,17 @@ static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
 static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     temporal_join *j = (temporal_join *)op;
     if (wr_get_u32(in) != IMAGE_VERSION) return wr_fail(err, WR_CORRUPT, "WR310", "state of a temporal join has an unknown version");
-    WR_TRY(wr_kmap_load(j->map, in, op->ctx->n_key_groups, from, to, err));
-    wr_join_wheel_free(&j->left); /* of an image loaded before; both wheels are made anew from all keys */
-    wr_join_wheel_free(&j->old);
-    j->base.n_rows = j->n_versions = 0;
-    for (uint32_t slot = wr_kmap_next(j->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(j->map, slot)) {
-        keyed *k = wr_kmap_value(j->map, slot);
-        k->versions.n_armed = 0;
-        j->base.n_rows += k->waiting.n, j->n_versions += k->versions.n;
-        wr_join_ent *ents = wr_join_buf_ents(&k->waiting);
-        for (uint32_t i = 0; i < k->waiting.n; i++) wr_join_wheel_add(&j->left, ents[i].time_us, slot);
-        arm(j, k, slot);
-    }
-    return WR_OK;
+    return wr_kmap_load(j->map, in, op->ctx->n_key_groups, from, to, err);
 }
 
 static void usage(const wr_op *op, wr_op_usage *out) {
     const temporal_join *j = (const temporal_join *)op;
-    *out = (wr_op_usage){.keys = wr_kmap_count(j->map), .rows = j->base.n_rows + j->n_versions, .oldest_us = wr_join_wheel_first(&j->left)};
+    *out = (wr_op_usage){.keys = wr_kmap_count(j->map), .rows = (uint64_t)j->base.n_rows + j->n_versions, .oldest_us = wr_join_wheel_first(&j->left)};
     out->state_bytes = wr_kmap_bytes(j->map) + wr_join_heap_bytes(j->base.heap) + wr_join_wheel_bytes(&j->left) + wr_join_wheel_bytes(&j->old);
+    wr_op_map_usage(j->map, out);
 }
 
-static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((temporal_join *)op)->map, bytes, err); }
+static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_join_limit(&((temporal_join *)op)->base, ((temporal_join *)op)->map, bytes, err); }
 static void close_op(wr_op *op) {
     temporal_join *j = (temporal_join *)op;
     wr_join_out_free(&j->o);
@@ -467,8 +485,10 @@ wr_op *wr_temporal_join_new(const wr_temporal_join_opts *opts, const wr_schema *
     j->wm_us = WR_TIME_MIN;
     wr_type *key_types = wr_new_n(j->base.arena, wr_type, opts->keys.n + 1);
     for (uint32_t i = 0; i < opts->keys.n; i++) key_types[i] = j->base.side[0].types[opts->keys.left[i]];
-    j->map = wr_kmap_new(&(wr_kmap_opts){.name = "temporal_join", .key_types = key_types, .n_key_types = opts->keys.n, .value_bytes = sizeof(keyed),
-                                         .acct = ctx->acct, .self = j, .value_free = value_free, .value_save = value_save, .value_load = value_load});
+    const wr_kmap_opts map = {.name = "temporal_join", .key_types = key_types, .n_key_types = opts->keys.n, .value_bytes = sizeof(keyed),
+                                         .acct = ctx->acct, .self = j, .value_free = value_free, .value_save = value_save, .value_load = value_load,
+                              .value_new = value_new, .heap_bytes = wr_join_map_heap};
+    j->map = wr_op_map_new(&map, ctx, "temporal_join", WR_SPILL_VALUE);
     wr_join_wheel_init(&j->left, ctx->acct);
     wr_join_wheel_init(&j->old, ctx->acct);
     wr_join_out_init(&j->o, &j->base);

@@ -217,5 +217,5 @@ static void random_versions(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(flink_left), cmocka_unit_test(edges),  cmocka_unit_test(update_forms),
                                        cmocka_unit_test(compaction), cmocka_unit_test(pauses), cmocka_unit_test(random_versions)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tk_run_tests(tests);
 }

@@ -76,6 +76,7 @@ static void discard(wr_top_n *t, wr_rank_group *g, wr_pos pos) {
         if (equal) list_remove(t, g->by_unique, u);
     }
     t->heap_bytes -= r.key_len + r.row_len + MALLOC_EXTRA;
+    t->n_kept--;
     wr_arr_push(&t->graves, r.mem);
 }
 
@@ -152,6 +153,7 @@ static void add_append_only(wr_top_n *t, wr_rank_group *g, uint32_t slot, const 
     touch(t, g, slot);
     describe_row(t, batch, row, &r);
     keep(t, g, r);
+    t->n_kept++;
     trim(t, g);
 }
 
@@ -187,6 +189,7 @@ static void change(wr_top_n *t, wr_rank_group *g, uint32_t slot, const wr_batch 
     if (wr_kind_adds(kind)) {
         if (g->by_unique && locate(t, g, &r, false, &pos)) discard(t, g, pos);
         keep(t, g, r);
+        t->n_kept++;
     } else if (locate(t, g, &r, kind == WR_KIND_UPDATE_BEFORE, &pos)) {
         discard(t, g, pos);
     } else {
@@ -246,6 +249,7 @@ static wr_status top_n_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_o
             }
         } else if (t->opts.ttl_us && g->rows && g->mark != t->batch_no && op->ctx->now_us - g->used_us >= t->opts.ttl_us) {
             op->ctx->ledger->dropped[WR_REASON_EXPIRED] += g->rows->count;
+            t->n_kept -= (int64_t)g->rows->count;
             group_clear(t, g);
         }
         group_open(t, g);
@@ -264,8 +268,9 @@ static wr_status top_n_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_o
 /* ---- window Top-N at the watermark ---- */
 
 static wr_status emit_group(wr_top_n *t, wr_out *out, bool *paused, wr_err *err) {
-    wr_rank_group *g = wr_kmap_value(t->map, t->emit_slot);
     *paused = false;
+    WR_TRY(wr_kmap_warm(t->map, t->emit_slot, err));
+    wr_rank_group *g = wr_kmap_value(t->map, t->emit_slot);
     t->after.n = 0;
     wr_top_n_shown(t, g, &t->after);
     for (; t->emit_at < t->after.n; t->emit_at++) {
@@ -275,6 +280,7 @@ static wr_status emit_group(wr_top_n *t, wr_out *out, bool *paused, wr_err *err)
         }
         WR_TRY(wr_top_n_put(t, WR_KIND_INSERT, &t->after.at[t->emit_at], out, err));
     }
+    t->n_kept -= (int64_t)g->rows->count;
     wr_kmap_remove(t->map, t->emit_slot);
     t->emit_slot = WR_SLOT_NONE;
     return WR_OK;
@@ -333,11 +339,23 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     }
     return !in->bad;
 }
+static void value_new(void *self, uint32_t slot, void *value) {
+    wr_top_n            *t = self;
+    const wr_rank_group *g = value;
+    t->n_kept += (int64_t)g->rows->count;
+    if (t->timers) wr_timers_add(t->timers, g->end_us, slot);
+}
+static int64_t heap_bytes(void *self) { /* all is charged to the map */
+    charge(self);
+    return 0;
+}
 static wr_status top_n_save(wr_op *op, wr_sbuf *out, wr_err *err) {
     wr_assert(((wr_top_n *)op)->emit_slot == WR_SLOT_NONE);
     wr_op_save_head(out, tag, VERSION);
     wr_put_u64(out, ((wr_top_n *)op)->seq);
-    return wr_kmap_save(((wr_top_n *)op)->map, out, err);
+    WR_TRY(wr_kmap_save(((wr_top_n *)op)->map, out, err));
+    wr_op_save_rows(out, ((wr_top_n *)op)->n_kept);
+    return WR_OK;
 }
 static wr_status top_n_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     wr_top_n *t = (wr_top_n *)op;
@@ -345,21 +363,15 @@ static wr_status top_n_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to
     uint64_t seq = wr_get_u64(in);
     t->seq = WR_MAX(t->seq, seq);
     wr_status s = wr_kmap_load(t->map, in, op->ctx->n_key_groups, from, to, err);
+    if (s == WR_OK) t->n_kept += wr_op_load_rows(t->map, in);
     charge(t);
-    if (s != WR_OK || t->opts.window_end < 0) return s;
-    wr_timers_free(t->timers);
-    t->timers = wr_timers_new(op->ctx->acct);
-    for (uint32_t slot = wr_kmap_next(t->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(t->map, slot))
-        wr_timers_add(t->timers, ((wr_rank_group *)wr_kmap_value(t->map, slot))->end_us, slot);
-    return WR_OK;
+    return s;
 }
 static void top_n_usage(const wr_op *op, wr_op_usage *out) {
     const wr_top_n *t = (const wr_top_n *)op;
     *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(t->map), .keys = wr_kmap_count(t->map), .oldest_us = t->timers ? wr_timers_first(t->timers) : WR_TIME_MAX};
-    for (uint32_t s = wr_kmap_next(t->map, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(t->map, s)) {
-        const wr_rank_group *g = wr_kmap_value(t->map, s);
-        if (g->rows) out->rows += g->rows->count;
-    }
+    out->rows = (uint64_t)WR_MAX(t->n_kept, 0);
+    wr_op_map_usage(t->map, out);
 }
 static wr_status top_n_limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((wr_top_n *)op)->map, bytes, err); }
 static void top_n_close(wr_op *op) {
@@ -406,8 +418,9 @@ wr_op *wr_top_n_new(const wr_top_n_opts *opts, const wr_schema *input, wr_op_ctx
     t->emit_slot = WR_SLOT_NONE;
     t->win = (wr_win){.tz = opts->ltz ? ctx->tz : NULL};
     if (opts->window_end >= 0) t->timers = wr_timers_new(ctx->acct);
-    t->map = wr_kmap_new(&(wr_kmap_opts){.name = "ranked", .key_types = wr_op_key_types(t->arena, input, opts->keys, opts->n_keys), .n_key_types = opts->n_keys,
+    const wr_kmap_opts map = {.name = "ranked", .key_types = wr_op_key_types(t->arena, input, opts->keys, opts->n_keys), .n_key_types = opts->n_keys,
                                          .value_bytes = sizeof(wr_rank_group), .acct = ctx->acct, .self = t, .value_free = value_free,
-                                         .value_save = value_save, .value_load = value_load});
+                                         .value_save = value_save, .value_load = value_load, .value_new = value_new, .heap_bytes = heap_bytes};
+    t->map = wr_op_map_new(&map, ctx, tag, opts->window_end >= 0 ? WR_SPILL_VALUE : WR_SPILL_ENTRY);
     return &t->op;
 }

@@ -31,7 +31,7 @@ typedef struct wr_top_n {
     wr_kmap       *map;
     wr_win         win;
     wr_timers     *timers;        /* window Top-N: payload = slot */
-    int64_t        heap_bytes, heap_told;
+    int64_t        heap_bytes, heap_told, n_kept;
     uint64_t       seq;
     uint32_t       batch_no;
     wr_sbuf        scratch;

@@ -27,10 +27,24 @@ static bool value_load(void *self, void *value, wr_reader *in) { return wr_aggs_
 
 /* Of panes and of the running window. */
 static uint32_t value_bytes(const wr_window_agg *a) { return a->two_stacks ? 2 * a->aggs->bytes + (uint32_t)sizeof(wr_pane_link) : a->aggs->bytes; }
-static wr_kmap *map_new(wr_window_agg *a, const char *name, uint32_t value_bytes, uint32_t expected, void (*drop)(void *, void *)) {
-    return wr_kmap_new(&(wr_kmap_opts){.name = name, .expected = expected, .key_types = a->key_types, .n_key_types = a->opts.n_keys, .value_bytes = value_bytes,
-                                       .acct = a->op.ctx->acct, .codec = a->codec, .self = a, .value_free = a->aggs->has_heap ? drop : NULL,
-                                       .value_save = value_save, .value_load = value_load});
+static int64_t heap_bytes(void *self) { /* all is charged to the maps */
+    wr_window_agg *a = self;
+    if (a->charging && a->aggs->has_heap) wr_kmap_charge(a->charging, wr_aggs_heap_change(a->aggs));
+    return 0;
+}
+static wr_kmap_opts map_opts(wr_window_agg *a, const char *name, uint32_t value_bytes, uint32_t expected, void (*drop)(void *, void *)) {
+    return (wr_kmap_opts){.name = name, .expected = expected, .key_types = a->key_types, .n_key_types = a->opts.n_keys, .value_bytes = value_bytes,
+                          .acct = a->op.ctx->acct, .codec = a->codec, .self = a, .value_free = a->aggs->has_heap ? drop : NULL,
+                          .value_save = value_save, .value_load = value_load, .heap_bytes = heap_bytes};
+}
+static wr_kmap *map_new(wr_window_agg *a, const char *name, uint32_t value_bytes, uint32_t expected, void (*drop)(void *, void *)) { /* in memory */
+    const wr_kmap_opts opts = map_opts(a, name, value_bytes, expected, drop);
+    return wr_kmap_new(&opts);
+}
+wr_status wr_window_scan(wr_window_agg *a, wr_kmap *map, wr_kmap_cursor *cursor, uint32_t *slots, uint32_t max, uint32_t *n, wr_err *err) {
+    wr_status s = wr_kmap_scan(map, cursor, slots, max, n, err);
+    if (a->aggs->has_heap) wr_kmap_charge(map, wr_aggs_heap_change(a->aggs));
+    return s;
 }
 
 /* ---- panes ---- */
@@ -45,6 +59,54 @@ static uint32_t expected_keys(const wr_window_agg *a, uint32_t at) {
     uint64_t n = at ? wr_kmap_count(a->panes.at[at - 1]->map) : a->last_count;
     return (uint32_t)WR_MIN(n, (uint64_t)EXPECTED_MAX);
 }
+static wr_pane *pane_new(wr_window_agg *a, int64_t start, int64_t end, int64_t from_end, uint32_t expected) {
+    wr_pane *p = wr_calloc(1, sizeof *p);
+    bool     late = from_end != WR_TIME_MIN;
+    wr_account_add(a->op.ctx->acct, (int64_t)sizeof *p);
+    *p = (wr_pane){.start = start, .end = end, .from_end = from_end};
+    const int64_t id[3] = {start, end, from_end};
+    for (int i = 0; i < 3; i++) p->prefix[i] = (int64_t)__builtin_bswap64((uint64_t)id[i]);
+    wr_kmap_opts opts = map_opts(a, "pane", late ? a->aggs->bytes : value_bytes(a), late ? 0 : expected, late ? run_value_free : pane_value_free);
+    opts.prefix = (wr_str){(const char *)p->prefix, sizeof p->prefix};
+    p->map = wr_op_map_new(&opts, a->op.ctx, tag, a->two_stacks ? WR_SPILL_NONE : WR_SPILL_ENTRY); /* links of panes hold slots */
+    return p;
+}
+static void pane_release(wr_window_agg *a, wr_pane *p) {
+    wr_kmap_free(p->map);
+    wr_account_add(a->op.ctx->acct, -(int64_t)sizeof *p);
+    wr_free(p);
+}
+/* A pane of the same name that is over, but of which the tier still has entries. */
+static wr_pane *revive(wr_window_agg *a, int64_t start, int64_t end, int64_t from_end) {
+    for (uint32_t i = 0; i < a->dead.n; i++) {
+        wr_pane *p = a->dead.at[i];
+        if (p->start != start || p->end != end || p->from_end != from_end) continue;
+        a->dead.at[i] = a->dead.at[--a->dead.n];
+        p->place = WR_PANE_FRESH, p->mark = 0;
+        return p;
+    }
+    return NULL;
+}
+static void bury(wr_window_agg *a) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->dead.n; i++) {
+        if (wr_kmap_settle(a->dead.at[i]->map)) pane_release(a, a->dead.at[i]);
+        else a->dead.at[n++] = a->dead.at[i];
+    }
+    a->dead.n = n;
+}
+/* What the running window does not need is shared by the panes. */
+static int64_t pane_limit(const wr_window_agg *a) {
+    int64_t rest = a->limit_bytes - a->parts_bytes;
+    if (a->run) rest -= wr_kmap_bytes(a->run);
+    return a->limit_bytes ? WR_MAX(rest / WR_MAX(a->panes.n + a->late.n, 1u), 1) : 0;
+}
+static void set_limits(wr_window_agg *a) {
+    int64_t bytes = pane_limit(a);
+    a->n_limited = a->panes.n + a->late.n;
+    for (uint32_t i = 0; i < a->panes.n; i++) wr_kmap_limit(a->panes.at[i]->map, bytes);
+    for (uint32_t i = 0; i < a->late.n; i++) wr_kmap_limit(a->late.at[i]->map, bytes);
+}
 wr_pane *wr_window_pane_get(wr_window_agg *a, int64_t start, int64_t end, int64_t from_end) {
     bool      late = from_end != WR_TIME_MIN;
     wr_pane **list = late ? a->late.at : a->panes.at;
@@ -58,10 +120,8 @@ wr_pane *wr_window_pane_get(wr_window_agg *a, int64_t start, int64_t end, int64_
     }
     uint32_t n = late ? a->late.n : a->panes.n;
     if (lo < n && pane_order(list[lo], first, start) == 0) return list[lo];
-    wr_pane *p = wr_calloc(1, sizeof *p);
-    wr_account_add(a->op.ctx->acct, (int64_t)sizeof *p);
-    *p = (wr_pane){.start = start, .end = end, .from_end = from_end};
-    p->map = map_new(a, "pane", late ? a->aggs->bytes : value_bytes(a), late ? 0 : expected_keys(a, lo), late ? run_value_free : pane_value_free);
+    wr_pane *p = revive(a, start, end, from_end);
+    if (!p) p = pane_new(a, start, end, from_end, late ? 0 : expected_keys(a, lo));
     if (late) {
         wr_arr_push(&a->late, p);
         memmove(a->late.at + lo + 1, a->late.at + lo, (n - lo) * sizeof(wr_pane *));
@@ -71,14 +131,15 @@ wr_pane *wr_window_pane_get(wr_window_agg *a, int64_t start, int64_t end, int64_
         memmove(a->panes.at + lo + 1, a->panes.at + lo, (n - lo) * sizeof(wr_pane *));
         a->panes.at[lo] = p;
     }
+    if (a->limit_bytes) wr_kmap_limit(p->map, pane_limit(a)); /* the others: with the next batch */
     return p;
 }
 void wr_window_pane_free(wr_window_agg *a, wr_pane *p) {
     if (a->last == p) a->last = NULL;
     if (p->from_end == WR_TIME_MIN) a->last_count = wr_kmap_count(p->map);
-    wr_kmap_free(p->map);
-    wr_account_add(a->op.ctx->acct, -(int64_t)sizeof *p);
-    wr_free(p);
+    wr_kmap_clear(p->map);
+    if (wr_kmap_settle(p->map)) pane_release(a, p);
+    else wr_arr_push(&a->dead, p);
 }
 
 /* ---- rows in ---- */
@@ -135,6 +196,7 @@ static wr_status feed_pane(wr_window_agg *a, const wr_batch *batch, const uint64
     wr_batch view = *batch;
     view.sel = rows;
     view.n_sel = n;
+    a->charging = p->map;
     WR_TRY(wr_kmap_find(p->map, &view, a->opts.keys, hash, true, a->slots, NULL, err));
     wr_kmap_values(p->map, a->slots, n, a->blocks);
     for (uint32_t i = 0; i < n; i++) a->rows[i] = rows[i];
@@ -150,6 +212,8 @@ static wr_status window_agg_on_batch(wr_op *op, uint32_t input, wr_batch *batch,
     uint32_t n = wr_batch_live(batch), m = 0;
     a->batch_no++;
     a->n_touched = 0;
+    if (WR_UNLIKELY(a->dead.n)) bury(a);
+    if (WR_UNLIKELY(a->limit_bytes && a->n_limited != a->panes.n + a->late.n)) set_limits(a);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = wr_batch_row(batch, i);
         wr_pane *p;
@@ -199,6 +263,7 @@ static wr_status window_agg_save(wr_op *op, wr_sbuf *out, wr_err *err) {
     wr_window_agg *a = (wr_window_agg *)op;
     bool cumulating = a->win.w.kind == WR_WINDOW_CUMULATE && !a->direct && a->run_base != WR_TIME_MIN;
     wr_assert(!a->emitting);
+    bury(a);
     wr_op_save_head(out, tag, VERSION);
     wr_put_i64(out, a->fired_end);
     wr_put_u64(out, a->aggs->seq);
@@ -211,6 +276,34 @@ static wr_status window_agg_save(wr_op *op, wr_sbuf *out, wr_err *err) {
     if (cumulating) WR_TRY(save_pane(a->run_base, a->run_base + a->win.pane_us, wr_win_next_end(&a->win, a->fired_end), a->run, out, err));
     return WR_OK;
 }
+/* An image of a pane in memory may stand beside another of the same name (what is running of a CUMULATE), so it is merged in; what is in the tier, once
+ * for each key group, belongs to the pane's own map. */
+static wr_status load_pane(wr_window_agg *a, int64_t start, int64_t end, int64_t from_end, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
+    if (wr_kmap_is_marker(*in)) {
+        wr_pane *p = wr_window_pane_get(a, start, end, from_end);
+        a->charging = p->map;
+        WR_TRY(wr_kmap_load(p->map, in, a->op.ctx->n_key_groups, from, to, err));
+        if (a->aggs->has_heap) wr_kmap_charge(p->map, wr_aggs_heap_change(a->aggs));
+        return WR_OK;
+    }
+    wr_kmap *part = map_new(a, "pane", a->aggs->bytes, 0, run_value_free);
+    a->charging = NULL;
+    wr_status s = wr_kmap_load(part, in, a->op.ctx->n_key_groups, from, to, err);
+    if (a->aggs->has_heap) wr_kmap_charge(part, wr_aggs_heap_change(a->aggs));
+    if (s == WR_OK && wr_kmap_count(part)) {
+        wr_pane *p = wr_window_pane_get(a, start, end, from_end);
+        a->charging = p->map;
+        for (uint32_t slot = wr_kmap_next(part, WR_SLOT_NONE); slot != WR_SLOT_NONE && s == WR_OK; slot = wr_kmap_next(part, slot)) {
+            uint32_t to_slot;
+            s = wr_kmap_find_like(p->map, part, slot, true, &to_slot, NULL, err);
+            if (s == WR_OK) wr_aggs_merge(a->aggs, wr_kmap_value(p->map, to_slot), wr_kmap_peek(part, slot));
+        }
+        if (a->aggs->has_heap) wr_kmap_charge(p->map, wr_aggs_heap_change(a->aggs));
+    }
+    wr_kmap_free(part);
+    (void)wr_aggs_heap_change(a->aggs);
+    return s;
+}
 static wr_status window_agg_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     wr_window_agg *a = (wr_window_agg *)op;
     WR_TRY(wr_op_load_head(in, tag, VERSION, err));
@@ -222,20 +315,7 @@ static wr_status window_agg_load(wr_op *op, wr_reader *in, uint32_t from, uint32
     for (uint32_t i = 0; i < n && !in->bad; i++) {
         int64_t start = wr_get_i64(in), end = wr_get_i64(in), from_end = wr_get_i64(in);
         if (in->bad) break;
-        wr_kmap *part = map_new(a, "pane", a->aggs->bytes, 0, run_value_free);
-        wr_status s = wr_kmap_load(part, in, op->ctx->n_key_groups, from, to, err);
-        if (s == WR_OK && wr_kmap_count(part)) {
-            wr_pane *p = wr_window_pane_get(a, start, end, from_end);
-            for (uint32_t slot = wr_kmap_next(part, WR_SLOT_NONE); slot != WR_SLOT_NONE && s == WR_OK; slot = wr_kmap_next(part, slot)) {
-                uint32_t to_slot;
-                s = wr_kmap_find_like(p->map, part, slot, true, &to_slot, NULL, err);
-                if (s == WR_OK) wr_aggs_merge(a->aggs, wr_kmap_value(p->map, to_slot), wr_kmap_value(part, slot));
-            }
-            if (a->aggs->has_heap) wr_kmap_charge(p->map, wr_aggs_heap_change(a->aggs));
-        }
-        wr_kmap_free(part);
-        (void)wr_aggs_heap_change(a->aggs);
-        WR_TRY(s);
+        WR_TRY(load_pane(a, start, end, from_end, in, from, to, err));
     }
     return in->bad ? wr_op_damaged(tag, err) : WR_OK;
 }
@@ -248,20 +328,33 @@ static void window_agg_usage(const wr_op *op, wr_op_usage *out) {
         out->state_bytes += wr_kmap_bytes(p->map) + (int64_t)sizeof *p;
         out->keys += wr_kmap_count(p->map);
         out->oldest_us = WR_MIN(out->oldest_us, p->start);
+        wr_op_map_usage(p->map, out);
     }
+    out->spills = a->op.ctx->tier && !a->two_stacks;
     if (a->run) out->state_bytes += wr_kmap_bytes(a->run), out->keys += wr_kmap_count(a->run);
     out->state_bytes += a->parts_bytes;
     if (a->run_base != WR_TIME_MIN) out->oldest_us = WR_MIN(out->oldest_us, a->run_base);
     if (a->win.tz && out->oldest_us != WR_TIME_MAX) out->oldest_us = wr_tz_to_utc(a->win.tz, out->oldest_us);
 }
 static wr_status window_agg_limit(wr_op *op, int64_t bytes, wr_err *err) {
-    (void)op, (void)bytes, (void)err;
+    wr_window_agg *a = (wr_window_agg *)op;
+    a->limit_bytes = bytes;
+    set_limits(a);
+    if (!bytes || a->emitting) return WR_OK; /* a window that is coming out keeps its place */
+    for (uint32_t i = 0; i < a->panes.n + a->late.n; i++) {
+        wr_pane *p = i < a->panes.n ? a->panes.at[i] : a->late.at[i - a->panes.n];
+        a->charging = p->map;
+        WR_TRY(wr_kmap_shrink(p->map, pane_limit(a), err));
+    }
     return WR_OK;
 }
 static void window_agg_close(wr_op *op) {
     wr_window_agg *a = (wr_window_agg *)op;
-    for (uint32_t i = 0; i < a->panes.n; i++) wr_window_pane_free(a, a->panes.at[i]);
-    for (uint32_t i = 0; i < a->late.n; i++) wr_window_pane_free(a, a->late.at[i]);
+    if (a->emit_map) wr_kmap_scan_end(a->emit_map, &a->emit_cursor);
+    for (uint32_t i = 0; i < a->panes.n; i++) pane_release(a, a->panes.at[i]);
+    for (uint32_t i = 0; i < a->late.n; i++) pane_release(a, a->late.at[i]);
+    for (uint32_t i = 0; i < a->dead.n; i++) pane_release(a, a->dead.at[i]);
+    wr_arr_free(&a->dead);
     wr_arr_free(&a->panes);
     wr_arr_free(&a->late);
     wr_window_run_clear(a);

@@ -9,6 +9,7 @@ typedef struct wr_pane {
     int64_t       start, end;
     int64_t       from_end;  /* late pane: counts from the window with this end on; else WR_TIME_MIN */
     wr_kmap      *map;       /* key -> block; with two stacks -> block, suffix block (of run: the back stack), link */
+    int64_t       prefix[3]; /* of its keys in the tier: start, end, from_end, big-endian */
     wr_pane_place place;
     uint32_t      mark, index;
 } wr_pane;
@@ -35,6 +36,10 @@ typedef struct wr_window_agg {
     WR_ARR(wr_pane *)  panes;       /* by (end, start) */
     WR_ARR(wr_pane *)  late;        /* by (from_end, start) */
     wr_pane           *last;        /* the pane of the row before */
+    WR_ARR(wr_pane *)  dead;        /* over, but the tier could not be told yet */
+    wr_kmap           *charging;    /* whose values change: what the accumulators own more is charged to it */
+    int64_t            limit_bytes; /* of all panes and the running window */
+    uint32_t           n_limited;   /* panes that share it */
     uint64_t           last_count;  /* keys of the pane that was freed last */
     wr_kmap           *run;         /* HOP, CUMULATE: the running window; its key set changes by wr_window_key_changed and wr_window_run_clear */
     int64_t            run_base;    /* CUMULATE: start of the running window, WR_TIME_MIN if empty */
@@ -45,6 +50,8 @@ typedef struct wr_window_agg {
     int64_t            emit_start, emit_end;
     wr_kmap           *emit_map;
     uint32_t           emit_slot;   /* up to it all slots have come out */
+    bool               emit_scans;  /* some of emit_map is in the tier: emit_cursor tells the place */
+    wr_kmap_cursor     emit_cursor;
     WR_ARR(wr_batch *) parts;       /* of run; see window_emit.c */
     int64_t            parts_bytes;
     /* scratch of one batch */
@@ -59,6 +66,8 @@ typedef struct wr_window_agg {
 
 wr_pane  *wr_window_pane_get(wr_window_agg *a, int64_t start, int64_t end, int64_t from_end);
 void      wr_window_pane_free(wr_window_agg *a, wr_pane *p);
+/* The next entries of a pane, warm until the next call. */
+wr_status wr_window_scan(wr_window_agg *a, wr_kmap *map, wr_kmap_cursor *cursor, uint32_t *slots, uint32_t max, uint32_t *n, wr_err *err);
 wr_status wr_window_fire(wr_window_agg *a, int64_t wm_us, wr_out *out, bool *more, wr_err *err);
 WR_INLINE wr_pane_link *wr_pane_link_at(const wr_window_agg *a, void *value) { return (wr_pane_link *)(void *)((char *)value + 2 * a->aggs->bytes); }
 WR_INLINE void *wr_pane_suffix_at(const wr_window_agg *a, void *value) { return (char *)value + a->aggs->bytes; }

@@ -571,5 +571,5 @@ int main(void) {
         cmocka_unit_test(test_windowed_input), cmocka_unit_test(test_random), cmocka_unit_test(test_flink_session), cmocka_unit_test(test_cases),
         cmocka_unit_test(test_random_sessions), cmocka_unit_test(test_every_agg), cmocka_unit_test(test_dst),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tk_run_tests(tests);
 }

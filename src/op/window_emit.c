@@ -118,6 +118,7 @@ void wr_window_emit_begin(wr_window_agg *a, int64_t start, int64_t end, wr_kmap 
     a->emit_end = end;
     a->emit_map = map;
     a->emit_slot = WR_SLOT_NONE;
+    a->emit_scans = wr_kmap_has_away(map);
 }
 
 /* Groups whose rows have all been retracted do not come out. */
@@ -133,18 +134,35 @@ static void hide_empty(const wr_window_agg *a, wr_batch *b) {
     b->n_sel = n;
 }
 
+/* The slots that come out next, in *part or in a->slots; *n = 0: none are left. */
+static wr_status next_piece(wr_window_agg *a, wr_batch **part, uint32_t *n, wr_err *err) {
+    uint32_t rows = a->op.ctx->batch_rows;
+    *part = NULL;
+    if (a->emit_scans) {
+        wr_status s = wr_window_scan(a, a->emit_map, &a->emit_cursor, a->slots, rows, n, err);
+        if (s != WR_OK || !*n) wr_kmap_scan_end(a->emit_map, &a->emit_cursor);
+        return s;
+    }
+    uint32_t first = wr_kmap_next(a->emit_map, a->emit_slot);
+    *n = 0;
+    if (first == WR_SLOT_NONE) return WR_OK;
+    uint32_t index = first / rows, end = (uint32_t)WR_MIN(((uint64_t)index + 1) * rows, (uint64_t)WR_SLOT_NONE);
+    if (a->emit_map == a->run && rows >= PART_ROWS_MIN) *part = part_get(a, index, first, end);
+    *n = *part ? (*part)->n_rows : live_slots(a->emit_map, first, end, a->slots);
+    a->emit_slot = end - 1;
+    return WR_OK;
+}
+
 wr_status wr_window_emit_some(wr_window_agg *a, wr_out *out, wr_err *err) {
     const wr_window_agg_opts *opts = &a->opts;
-    uint32_t rows = a->op.ctx->batch_rows, first = wr_kmap_next(a->emit_map, a->emit_slot), col = opts->n_keys + opts->n_aggs, n_cols = col + extra_cols(opts);
-    if (first == WR_SLOT_NONE) {
+    uint32_t        col = opts->n_keys + opts->n_aggs, n_cols = col + extra_cols(opts), n;
+    wr_batch       *part;
+    WR_TRY(next_piece(a, &part, &n, err));
+    if (!n) {
         a->emitting = false;
         return WR_OK;
     }
-    uint32_t        index = first / rows, end = (uint32_t)WR_MIN(((uint64_t)index + 1) * rows, (uint64_t)WR_SLOT_NONE);
-    wr_batch       *part = a->emit_map == a->run && rows >= PART_ROWS_MIN ? part_get(a, index, first, end) : NULL;
     const uint32_t *slots = part ? part->cols[opts->n_keys].data : a->slots;
-    uint32_t        n = part ? part->n_rows : live_slots(a->emit_map, first, end, a->slots);
-    a->emit_slot = end - 1;
     wr_batch *b = wr_batch_new(n_cols, 128 + (size_t)n * 8 * (part ? n_cols - opts->n_keys : n_cols));
     b->n_rows = n;
     if (part) {

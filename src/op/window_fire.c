@@ -22,17 +22,23 @@ static uint32_t next_slots(const wr_kmap *map, uint32_t *at, uint32_t *slots) {
     while (n < WR_BATCH_MAX && (*at = wr_kmap_next(map, *at)) != WR_SLOT_NONE) slots[n++] = *at;
     return n;
 }
+/* Of a late pane into its pane. One at a time: each find may let go what the one before it found. */
 static wr_status merge_map(wr_window_agg *a, wr_kmap *into, wr_kmap *from, wr_err *err) {
-    uint32_t at = WR_SLOT_NONE, n;
-    while ((n = next_slots(from, &at, a->slots))) {
-        for (uint32_t i = 0; i < n; i++) WR_TRY(wr_kmap_find_like(into, from, a->slots[i], true, &a->rows[i], NULL, err));
-        wr_kmap_values(into, a->rows, n, a->blocks);
-        wr_kmap_values(from, a->slots, n, a->from_blocks);
-        wr_aggs_merge_all(a->aggs, a->blocks, a->from_blocks, n, 1);
-        if (at == WR_SLOT_NONE) break;
+    wr_kmap_cursor cursor = {0};
+    uint32_t       n = 1, to;
+    wr_status      s = WR_OK;
+    while (n && s == WR_OK) {
+        s = wr_window_scan(a, from, &cursor, a->slots, WR_BATCH_MAX, &n, err);
+        a->charging = into;
+        for (uint32_t i = 0; i < n && s == WR_OK; i++) {
+            s = wr_kmap_find_like(into, from, a->slots[i], true, &to, NULL, err);
+            if (s == WR_OK) wr_aggs_merge(a->aggs, wr_kmap_value(into, to), wr_kmap_peek(from, a->slots[i]));
+        }
+        charge(a, into);
     }
-    charge(a, into);
-    return WR_OK;
+    wr_kmap_scan_end(from, &cursor);
+    charge(a, from);
+    return s;
 }
 /* a->blocks of run become the back stacks of their keys. */
 static void to_backs(wr_window_agg *a, uint32_t n) {
@@ -41,50 +47,67 @@ static void to_backs(wr_window_agg *a, uint32_t n) {
         a->blocks[i] = wr_pane_suffix_at(a, a->blocks[i]);
     }
 }
-/* Into the running window; back: with two stacks, into the back stack as well; pane: `from` is that of a pane that comes into the window. */
-static wr_status merge_run(wr_window_agg *a, wr_kmap *from, bool back, bool pane, wr_err *err) {
-    uint32_t at = WR_SLOT_NONE, n;
-    while ((n = next_slots(from, &at, a->slots))) {
-        for (uint32_t i = 0; i < n; i++) {
-            bool fresh;
-            WR_TRY(wr_kmap_find_like(a->run, from, a->slots[i], true, &a->rows[i], &fresh, err));
-            if (fresh) wr_window_key_changed(a, a->rows[i]);
-        }
-        wr_kmap_values(a->run, a->rows, n, a->blocks);
-        wr_kmap_values(from, a->slots, n, a->from_blocks);
+/* The n slots of a->slots into the running window. */
+static wr_status merge_piece(wr_window_agg *a, wr_kmap *from, uint32_t n, bool back, bool pane, wr_err *err) {
+    for (uint32_t i = 0; i < n; i++) {
+        bool fresh;
+        WR_TRY(wr_kmap_find_like(a->run, from, a->slots[i], true, &a->rows[i], &fresh, err));
+        if (fresh) wr_window_key_changed(a, a->rows[i]);
+    }
+    wr_kmap_values(a->run, a->rows, n, a->blocks);
+    wr_kmap_values(from, a->slots, n, a->from_blocks);
+    wr_aggs_merge_all(a->aggs, a->blocks, a->from_blocks, n, 1);
+    for (uint32_t i = 0; a->two_stacks && pane && i < n; i++) wr_pane_link_at(a, a->from_blocks[i])->in_run = a->rows[i] + 1;
+    if (a->two_stacks && back) {
+        to_backs(a, n);
         wr_aggs_merge_all(a->aggs, a->blocks, a->from_blocks, n, 1);
-        for (uint32_t i = 0; a->two_stacks && pane && i < n; i++) wr_pane_link_at(a, a->from_blocks[i])->in_run = a->rows[i] + 1;
-        if (a->two_stacks && back) {
-            to_backs(a, n);
-            wr_aggs_merge_all(a->aggs, a->blocks, a->from_blocks, n, 1);
-        }
-        if (at == WR_SLOT_NONE) break;
     }
     charge(a, a->run);
     return WR_OK;
+}
+/* Into the running window; back: with two stacks, into the back stack as well; pane: `from` is that of a pane that comes into the window. */
+static wr_status merge_run(wr_window_agg *a, wr_kmap *from, bool back, bool pane, wr_err *err) {
+    wr_kmap_cursor cursor = {0};
+    uint32_t       n = 1;
+    wr_status      s = WR_OK;
+    while (n && s == WR_OK) {
+        s = wr_window_scan(a, from, &cursor, a->slots, WR_BATCH_MAX, &n, err);
+        if (s == WR_OK && n) s = merge_piece(a, from, n, back, pane, err);
+    }
+    wr_kmap_scan_end(from, &cursor);
+    charge(a, from);
+    return s;
 }
 static void leave_run(wr_window_agg *a, uint32_t slot) {
     wr_window_key_changed(a, slot);
     wr_kmap_remove(a->run, slot);
 }
-static wr_status subtract_pane(wr_window_agg *a, wr_pane *p, wr_err *err) {
-    uint32_t at = WR_SLOT_NONE, n;
-    while ((n = next_slots(p->map, &at, a->slots))) {
-        uint32_t m = 0;
-        for (uint32_t i = 0; i < n; i++) {
-            WR_TRY(wr_kmap_find_like(a->run, p->map, a->slots[i], false, &a->rows[m], NULL, err));
-            a->slots[m] = a->slots[i];
-            m += a->rows[m] != WR_SLOT_NONE;
-        }
-        wr_kmap_values(a->run, a->rows, m, a->blocks);
-        wr_kmap_values(p->map, a->slots, m, a->from_blocks);
-        wr_aggs_merge_all(a->aggs, a->blocks, a->from_blocks, m, -1);
-        for (uint32_t i = 0; i < m; i++)
-            if (wr_aggs_rows(a->aggs, a->blocks[i]) <= 0) leave_run(a, a->rows[i]);
-        if (at == WR_SLOT_NONE) break;
+static wr_status subtract_piece(wr_window_agg *a, wr_pane *p, uint32_t n, wr_err *err) {
+    uint32_t m = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        WR_TRY(wr_kmap_find_like(a->run, p->map, a->slots[i], false, &a->rows[m], NULL, err));
+        a->slots[m] = a->slots[i];
+        m += a->rows[m] != WR_SLOT_NONE;
     }
+    wr_kmap_values(a->run, a->rows, m, a->blocks);
+    wr_kmap_values(p->map, a->slots, m, a->from_blocks);
+    wr_aggs_merge_all(a->aggs, a->blocks, a->from_blocks, m, -1);
+    for (uint32_t i = 0; i < m; i++)
+        if (wr_aggs_rows(a->aggs, a->blocks[i]) <= 0) leave_run(a, a->rows[i]);
     charge(a, a->run);
     return WR_OK;
+}
+static wr_status subtract_pane(wr_window_agg *a, wr_pane *p, wr_err *err) {
+    wr_kmap_cursor cursor = {0};
+    uint32_t       n = 1;
+    wr_status      s = WR_OK;
+    while (n && s == WR_OK) {
+        s = wr_window_scan(a, p->map, &cursor, a->slots, WR_BATCH_MAX, &n, err);
+        if (s == WR_OK && n) s = subtract_piece(a, p, n, err);
+    }
+    wr_kmap_scan_end(p->map, &cursor);
+    charge(a, p->map);
+    return s;
 }
 static void drop_backs(wr_window_agg *a) {
     for (uint32_t s = wr_kmap_next(a->run, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(a->run, s)) {

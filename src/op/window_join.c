@@ -221,23 +221,33 @@ static wr_status leftovers(window_join *w, uint32_t side, keyed *k, wr_out *out,
     return WR_OK;
 }
 
+/* At the start of each stretch of keys: what waits to go out goes, so that values may leave, and those of the stretch come in one read. */
+static wr_status warm_keys(window_join *w, const window *win, wr_out *out, wr_err *err) {
+    enum { STRETCH = 256 };
+    if (!wr_kmap_has_away(w->map)) return WR_OK;
+    if (w->key_at % STRETCH == 0 && !w->i && !w->j) {
+        WR_TRY(w->phase == 0 ? flush_pairs(w, out, err) : wr_join_out_emit(&w->o, out, err));
+        WR_TRY(wr_kmap_relax(w->map, err));
+        WR_TRY(wr_kmap_warm_all(w->map, win->slots.at + w->key_at, WR_MIN(win->slots.n - w->key_at, (uint32_t)STRETCH), err));
+    }
+    return wr_kmap_warm(w->map, win->slots.at[w->key_at], err);
+}
+
 /* Phases go over all keys of the window one after the other, so that full batches come out however small the keys are. */
 static wr_status fire(window_join *w, window *win, wr_out *out, bool *done, wr_err *err) {
     for (; w->phase < 3; w->phase++, w->key_at = 0) {
         for (; w->key_at < win->slots.n; w->key_at++, w->i = w->j = 0) {
+            WR_TRY(warm_keys(w, win, out, err));
             keyed *k = wr_kmap_value(w->map, win->slots.at[w->key_at]);
             if (w->phase == 0) WR_TRY(pair_up(w, k, out, done, err));
             else WR_TRY(leftovers(w, w->phase - 1, k, out, done, err));
             if (!*done) return WR_OK;
+            if (w->phase == 2) w->base.n_rows -= (int64_t)k->buf[0].n + k->buf[1].n;
         }
         if (w->phase == 0) WR_TRY(flush_pairs(w, out, err));
     }
     WR_TRY(wr_join_out_emit(&w->o, out, err));
-    for (uint32_t i = 0; i < win->slots.n; i++) {
-        keyed *k = wr_kmap_value(w->map, win->slots.at[i]);
-        w->base.n_rows -= k->buf[0].n + k->buf[1].n;
-        wr_kmap_remove(w->map, win->slots.at[i]);
-    }
+    for (uint32_t i = 0; i < win->slots.n; i++) wr_kmap_remove(w->map, win->slots.at[i]);
     w->phase = w->key_at = w->i = w->j = 0;
     *done = true;
     return WR_OK;
@@ -287,36 +297,35 @@ static bool value_load(void *self, void *value, wr_reader *in) {
     return ok && (k->buf[0].n || k->buf[1].n);
 }
 
+/* The window list is made anew: every row knows its window's end. */
+static void value_new(void *self, uint32_t slot, void *value) {
+    window_join *w = self;
+    keyed       *k = value;
+    w->base.n_rows += (int64_t)k->buf[0].n + k->buf[1].n;
+    window_add(w, window_at(w, wr_join_buf_ents(&k->buf[k->buf[0].n ? 0 : 1])->time_us), slot);
+}
+
 static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
     window_join *w = (window_join *)op;
     wr_put_u32(out, IMAGE_VERSION);
     return wr_kmap_save(w->map, out, err);
 }
 
-/* The window list is made anew: every row knows its window's end. */
 static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     window_join *w = (window_join *)op;
     if (wr_get_u32(in) != IMAGE_VERSION) return wr_fail(err, WR_CORRUPT, "WR310", "state of a window join has an unknown version");
-    WR_TRY(wr_kmap_load(w->map, in, op->ctx->n_key_groups, from, to, err));
-    for (uint32_t i = 0; i < w->windows.n; i++) window_drop(w, &w->windows.at[i]);
-    w->windows.n = w->last = 0;
-    w->base.n_rows = 0;
-    for (uint32_t slot = wr_kmap_next(w->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(w->map, slot)) {
-        keyed *k = wr_kmap_value(w->map, slot);
-        w->base.n_rows += k->buf[0].n + k->buf[1].n;
-        window_add(w, window_at(w, wr_join_buf_ents(&k->buf[k->buf[0].n ? 0 : 1])->time_us), slot);
-    }
-    return WR_OK;
+    return wr_kmap_load(w->map, in, op->ctx->n_key_groups, from, to, err);
 }
 
 static void usage(const wr_op *op, wr_op_usage *out) {
     const window_join *w = (const window_join *)op;
-    *out = (wr_op_usage){.keys = wr_kmap_count(w->map), .rows = w->base.n_rows, .oldest_us = w->windows.n ? w->windows.at[0].end_us : WR_TIME_MAX};
+    *out = (wr_op_usage){.keys = wr_kmap_count(w->map), .rows = (uint64_t)w->base.n_rows, .oldest_us = w->windows.n ? w->windows.at[0].end_us : WR_TIME_MAX};
     out->state_bytes = wr_kmap_bytes(w->map) + wr_join_heap_bytes(w->base.heap);
+    wr_op_map_usage(w->map, out);
     for (uint32_t i = 0; i < w->windows.n; i++) out->state_bytes += (int64_t)w->windows.at[i].slots.cap * 4;
 }
 
-static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((window_join *)op)->map, bytes, err); }
+static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_join_limit(&((window_join *)op)->base, ((window_join *)op)->map, bytes, err); }
 static void close_op(wr_op *op) {
     window_join *w = (window_join *)op;
     wr_join_out_free(&w->o);
@@ -345,8 +354,10 @@ wr_op *wr_window_join_new(const wr_window_join_opts *opts, const wr_schema *left
     uint32_t n_keys = opts->keys.n + 2;
     wr_type *key_types = wr_new_n(w->base.arena, wr_type, n_keys);
     for (uint32_t i = 0; i < n_keys; i++) key_types[i] = w->base.side[0].types[w->base.side[0].keys[i]];
-    w->map = wr_kmap_new(&(wr_kmap_opts){.name = "window_join", .key_types = key_types, .n_key_types = n_keys, .value_bytes = sizeof(keyed),
-                                         .acct = ctx->acct, .self = w, .value_free = value_free, .value_save = value_save, .value_load = value_load});
+    const wr_kmap_opts map = {.name = "window_join", .key_types = key_types, .n_key_types = n_keys, .value_bytes = sizeof(keyed),
+                                         .acct = ctx->acct, .self = w, .value_free = value_free, .value_save = value_save, .value_load = value_load,
+                              .value_new = value_new, .heap_bytes = wr_join_map_heap};
+    w->map = wr_op_map_new(&map, ctx, "window_join", WR_SPILL_VALUE);
     wr_join_out_init(&w->o, &w->base);
     return &w->base.op;
 }

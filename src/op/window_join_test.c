@@ -158,5 +158,5 @@ static void random_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(flink_left), cmocka_unit_test(start_counts), cmocka_unit_test(no_keys), cmocka_unit_test(random_rows)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tk_run_tests(tests);
 }

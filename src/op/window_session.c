@@ -27,7 +27,7 @@ typedef struct session_agg {
     wr_timers         *timers;  /* instant of the end -> slot */
     int64_t            bytes, told;
     WR_ARR(session)    due;     /* fired, waiting to be emitted, with their slots */
-    WR_ARR(uint32_t)   due_slot;
+    WR_ARR(uint32_t)   due_slot, popped;
     uint32_t           due_at;
     uint64_t           hash[WR_BATCH_MAX];
     uint32_t           slots[WR_BATCH_MAX], rows[WR_BATCH_MAX];
@@ -75,6 +75,7 @@ static void value_free(void *self, void *value) {
     for (wr_pos p = wr_sorted_first(); wr_sorted_at(list, p); p = wr_sorted_next(list, p)) block_free(a, ((session *)wr_sorted_at(list, p))->block);
     a->bytes -= list->bytes;
     wr_sorted_free(list);
+    *(wr_sorted **)value = NULL;
 }
 static void value_save(void *self, const void *value, wr_sbuf *out) {
     session_agg *a = self;
@@ -106,6 +107,18 @@ static void charge(session_agg *a) {
     a->bytes += wr_aggs_heap_change(a->aggs);
     if (a->bytes != a->told) wr_account_add(a->op.ctx->acct, a->bytes - a->told);
     a->told = a->bytes;
+}
+
+static int64_t heap_bytes(void *self) {
+    session_agg *a = self;
+    charge(a);
+    return a->bytes;
+}
+static void value_new(void *self, uint32_t slot, void *value) {
+    session_agg *a = self;
+    wr_sorted   *list = *(wr_sorted **)value;
+    for (wr_pos p = wr_sorted_first(); list && wr_sorted_at(list, p); p = wr_sorted_next(list, p))
+        wr_timers_add(a->timers, wr_win_instant(&a->win, ((session *)wr_sorted_at(list, p))->end), slot);
 }
 
 /* ---- rows in ---- */
@@ -200,12 +213,17 @@ static void take_due(session_agg *a, wr_sorted *list, wr_pos p, uint32_t slot, i
         p = list_remove(a, list, p);
     }
 }
-static void collect_due(session_agg *a, int64_t wm_us) { /* sessions of the next instant that is over */
+static wr_status collect_due(session_agg *a, int64_t wm_us, wr_err *err) { /* sessions of the next instant that is over */
     int64_t  instant = wr_timers_first(a->timers), deadline;
     uint64_t slot;
     a->due.n = a->due_slot.n = a->due_at = 0;
-    if (!wr_timers_count(a->timers) || !wr_win_closed(wm_us, instant)) return;
-    while (wr_timers_pop(a->timers, instant, &deadline, &slot)) {
+    if (!wr_timers_count(a->timers) || !wr_win_closed(wm_us, instant)) return WR_OK;
+    a->popped.n = 0;
+    while (wr_timers_pop(a->timers, instant, &deadline, &slot)) wr_arr_push(&a->popped, (uint32_t)slot);
+    WR_TRY(wr_kmap_relax(a->map, err));
+    WR_TRY(wr_kmap_warm_all(a->map, a->popped.at, a->popped.n, err));
+    for (uint32_t i = 0; i < a->popped.n; i++) {
+        slot = a->popped.at[i];
         wr_sorted *list = *(wr_sorted **)wr_kmap_value(a->map, (uint32_t)slot);
         session first_shut = {.start = INT64_MIN, .end = INT64_MIN, .shut = 1};
         bool    equal;
@@ -213,6 +231,7 @@ static void collect_due(session_agg *a, int64_t wm_us) { /* sessions of the next
         take_due(a, list, wr_sorted_first(), (uint32_t)slot, instant);
         take_due(a, list, wr_sorted_seek(list, &first_shut, by_start, NULL, &equal), (uint32_t)slot, instant);
     }
+    return WR_OK;
 }
 static wr_status emit_due(session_agg *a, wr_out *out, wr_err *err) {
     uint32_t n = 0, max = a->op.ctx->batch_rows, from = a->due_at;
@@ -231,7 +250,8 @@ static wr_status emit_due(session_agg *a, wr_out *out, wr_err *err) {
     for (uint32_t i = from; i < a->due_at; i++) { /* a slot may stand here twice, and goes once its last session has */
         bool again = false;
         for (uint32_t k = i + 1; k < a->due.n && !again; k++) again = a->due_slot.at[k] == a->due_slot.at[i];
-        wr_sorted *list = again ? NULL : *(wr_sorted **)wr_kmap_value(a->map, a->due_slot.at[i]);
+        if (!again && s == WR_OK) s = wr_kmap_warm(a->map, a->due_slot.at[i], err);
+        wr_sorted *list = again || s != WR_OK ? NULL : *(wr_sorted **)wr_kmap_value(a->map, a->due_slot.at[i]);
         if (list && !list->count) wr_kmap_remove(a->map, a->due_slot.at[i]);
     }
     return s;
@@ -242,7 +262,7 @@ static wr_status session_on_watermark(wr_op *op, int64_t wm_us, wr_out *out, boo
     *more = false;
     while (s == WR_OK && !*more) {
         if (a->due_at == a->due.n) {
-            collect_due(a, wm_us);
+            WR_TRY(collect_due(a, wm_us, err));
             if (!a->due.n) {
                 if (!wr_timers_count(a->timers) || !wr_win_closed(wm_us, wr_timers_first(a->timers))) break;
                 continue; /* timers of sessions that have grown */
@@ -269,21 +289,15 @@ static wr_status session_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t 
     a->aggs->seq = WR_MAX(a->aggs->seq, seq);
     wr_status s = wr_kmap_load(a->map, in, op->ctx->n_key_groups, from, to, err);
     charge(a);
-    if (s != WR_OK) return s;
-    wr_timers_free(a->timers);
-    a->timers = wr_timers_new(op->ctx->acct);
-    for (uint32_t slot = wr_kmap_next(a->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(a->map, slot)) {
-        wr_sorted *list = *(wr_sorted **)wr_kmap_value(a->map, slot);
-        for (wr_pos p = wr_sorted_first(); list && wr_sorted_at(list, p); p = wr_sorted_next(list, p))
-            wr_timers_add(a->timers, wr_win_instant(&a->win, ((session *)wr_sorted_at(list, p))->end), slot);
-    }
-    return WR_OK;
+    return s;
 }
 static void session_usage(const wr_op *op, wr_op_usage *out) {
     const session_agg *a = (const session_agg *)op;
     *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(a->map) + a->told, .keys = wr_kmap_count(a->map), .oldest_us = WR_TIME_MAX};
+    wr_op_map_usage(a->map, out);
     for (uint32_t slot = wr_kmap_next(a->map, WR_SLOT_NONE); slot != WR_SLOT_NONE; slot = wr_kmap_next(a->map, slot)) {
-        wr_sorted *list = *(wr_sorted **)wr_kmap_value(a->map, slot);
+        if (!wr_kmap_is_warm(a->map, slot)) continue; /* what is in the tier was not used for long, but is not looked up for a report */
+        wr_sorted *list = *(wr_sorted *const *)wr_kmap_peek(a->map, slot);
         if (list && list->count) out->oldest_us = WR_MIN(out->oldest_us, ((session *)wr_sorted_at(list, wr_sorted_first()))->start);
     }
 }
@@ -296,6 +310,7 @@ static void session_close(wr_op *op) {
     charge(a);
     wr_arr_free(&a->due);
     wr_arr_free(&a->due_slot);
+    wr_arr_free(&a->popped);
     wr_aggs_free(a->aggs);
     wr_arena_free(a->arena);
     wr_free(a);
@@ -317,8 +332,10 @@ wr_op *wr_session_agg_new(const wr_window_agg_opts *opts, const wr_schema *input
     a->aggs = wr_aggs_new(aggs, opts->n_aggs, opts->retract_input, opts->retract_input);
     a->key_types = wr_op_key_types(a->arena, input, opts->keys, opts->n_keys);
     a->timers = wr_timers_new(ctx->acct);
-    a->map = wr_kmap_new(&(wr_kmap_opts){.name = "sessions", .key_types = a->key_types, .n_key_types = opts->n_keys, .value_bytes = sizeof(wr_sorted *),
-                                         .acct = ctx->acct, .self = a, .value_free = value_free, .value_save = value_save, .value_load = value_load});
+    const wr_kmap_opts map = {.name = "sessions", .key_types = a->key_types, .n_key_types = opts->n_keys, .value_bytes = sizeof(wr_sorted *),
+                                         .acct = ctx->acct, .self = a, .value_free = value_free, .value_save = value_save, .value_load = value_load,
+                              .value_new = value_new, .heap_bytes = heap_bytes};
+    a->map = wr_op_map_new(&map, ctx, tag, WR_SPILL_VALUE);
     return &a->op;
 }
 

@@ -458,6 +458,9 @@ const void *wr_kmap_peek(const wr_kmap *m, uint32_t slot) {
     return record(m, slot) + m->value_at;
 }
 bool wr_kmap_is_warm(const wr_kmap *m, uint32_t slot) { return !m->tier || !(m->tier->marks[slot >> 6].cold >> (slot & 63) & 1); }
+bool wr_kmap_spills(const wr_kmap *m) { return m->opts.tier && m->opts.spill != WR_SPILL_NONE; }
+bool wr_kmap_has_away(const wr_kmap *m) { return m->tier && m->tier->n_away; }
+void wr_kmap_prefetch(const wr_kmap *m, uint32_t slot) { __builtin_prefetch(record(m, slot)); }
 wr_status wr_kmap_warm(wr_kmap *m, uint32_t slot, wr_err *err) {
     return WR_LIKELY(wr_kmap_is_warm(m, slot)) ? WR_OK : wr_kmap_warm_all(m, &slot, 1, err);
 }
@@ -681,12 +684,21 @@ static wr_status load_inline(wr_kmap *m, wr_reader *in, uint32_t n_groups, uint3
     return WR_OK;
 }
 
+bool wr_kmap_is_marker(wr_reader in) {
+    (void)wr_get_bytes(&in);
+    return wr_get_u32(&in) == KMAP_MARKER && !in.bad;
+}
+uint64_t wr_kmap_unread_part(const wr_kmap *m, uint64_t total) {
+    return m->of_image ? (uint64_t)((double)total * (double)m->unread / (double)m->of_image + 0.5) : 0;
+}
+
 wr_status wr_kmap_load(wr_kmap *m, wr_reader *in, uint32_t n_groups, uint32_t from, uint32_t to, wr_err *err) {
     wr_str   name = wr_get_bytes(in);
     uint32_t version = wr_get_u32(in), n_types = wr_get_u32(in);
     if (in->bad || !wr_str_eq(name, wr_str_of(m->opts.name)) || (version != KMAP_INLINE && version != KMAP_MARKER) || n_types != m->opts.n_key_types)
         return wr_fail(err, WR_CORRUPT, "WR400", "state '%s' does not match its image ('%.*s', version %u, %u key columns)", m->opts.name,
                        in->bad ? 0 : (int)WR_MIN(name.len, (size_t)64), in->bad ? "" : name.ptr, version, n_types);
+    m->unread = m->of_image = 0;
     m->opts.n_groups = n_groups;
     if (!m->tier) m->opts.group_from = from, m->opts.group_to = to;
     return version == KMAP_MARKER ? wr_kmap_tier_load(m, in, from, to, err) : load_inline(m, in, n_groups, from, to, err);

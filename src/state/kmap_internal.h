@@ -54,6 +54,7 @@ struct wr_kmap {
     bool         watched;          /* attached or limited: finds take the slow way */
     uint64_t     cut_epoch;        /* barriers of epochs up to this one have passed this map: no writes to the tier until their image is made */
     kmap_tier   *tier;             /* attached */
+    uint64_t     unread, of_image; /* entries of the image loaded last: left in the tier, all of its */
 };
 
 typedef struct one_key { /* the raw form of a key */

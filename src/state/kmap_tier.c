@@ -618,10 +618,14 @@ wr_status wr_kmap_tier_save(wr_kmap *m, wr_sbuf *out, wr_err *err) {
     return WR_OK;
 }
 
-/* Everything of groups [from, to), for maps whose slots must stay in memory. */
-static wr_status load_all(wr_kmap *m, uint32_t from, uint32_t to, uint64_t expected, wr_err *err) {
-    wr_sbuf a = {0}, b = {0};
+/* Everything of groups [from, to): for maps whose slots must stay in memory, or from the table of another name, which becomes new entries here. */
+static wr_status load_all(wr_kmap *m, uint16_t table, uint32_t from, uint32_t to, uint64_t expected, wr_err *err) {
+    wr_sbuf  a = {0}, b = {0};
+    uint16_t own = m->tier->table;
+    bool     foreign = table != own;
+    m->tier->table = table;
     put_range(m, from, to, &a, &b);
+    m->tier->table = own;
     wr_tier_scan *scan = wr_tier_scan_new(m->opts.tier, wr_sbuf_str(&a), wr_sbuf_str(&b));
     wr_str        key, value;
     uint64_t      n = 0;
@@ -634,8 +638,8 @@ static wr_status load_all(wr_kmap *m, uint32_t from, uint32_t to, uint64_t expec
             break;
         }
         uint32_t slot = wr_kmap_mem_create(m, hash, &k);
-        --*group_count(m, hash); /* the marker counted it */
-        set_marks(m, slot, true, false);
+        if (!foreign) --*group_count(m, hash); /* the marker counted it */
+        set_marks(m, slot, !foreign, foreign);
         if (!wr_kmap_value_read(m, value_of(m, slot), value)) s = damaged(m, "a value cannot be read", err);
         else if (m->opts.value_new) m->opts.value_new(m->opts.self, slot, value_of(m, slot));
         if (s == WR_OK && ++n % LOOK_EVERY == 0) s = wr_kmap_relax(m, err);
@@ -655,24 +659,27 @@ wr_status wr_kmap_tier_load(wr_kmap *m, wr_reader *in, uint32_t from, uint32_t t
     char    *text = wr_malloc(name.len + 1);
     uint16_t table = 0;
     memcpy(text, name.ptr, name.len), text[name.len] = 0;
-    bool known = wr_tier_find_table(m->opts.tier, text, &table) && (!m->tier || m->tier->table == table);
+    bool known = wr_tier_find_table(m->opts.tier, text, &table);
     wr_free(text);
     uint64_t total = 0;
     from = WR_MAX(from, old_from), to = WR_MIN(to, old_to);
     if (known && !m->tier) WR_TRY(attach(m, name, err));
     for (uint32_t g = old_from; g < old_to; g++) {
         uint64_t n = wr_get_u64(in);
+        m->of_image += n;
         if (g < from || g >= to || !n || in->bad) continue;
         total += n;
-        if (known) m->tier->group_count[g - m->opts.group_from] += n;
+        if (known && m->tier->table == table) m->tier->group_count[g - m->opts.group_from] += n;
     }
     if (in->bad) return wr_fail(err, WR_CORRUPT, "WR400", "the image of state '%s' is damaged", m->opts.name);
     if (!total) return WR_OK;
     if (!known) return damaged(m, "it is not among the tables", err);
+    if (m->tier->table != table) return load_all(m, table, from, to, total, err);
     m->tier->wrote = true;
     if (m->opts.spill == WR_SPILL_ENTRY) {
         m->tier->n_away += total;
+        m->unread = total;
         return WR_OK;
     }
-    return load_all(m, from, to, total, err);
+    return load_all(m, table, from, to, total, err);
 }

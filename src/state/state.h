@@ -61,6 +61,9 @@ const void *wr_kmap_peek(const wr_kmap *map, uint32_t slot);           /* only r
 wr_status wr_kmap_warm(wr_kmap *map, uint32_t slot, wr_err *err);      /* WR_SPILL_VALUE: brings the value of a kept slot back; cheap when it is there */
 wr_status wr_kmap_warm_all(wr_kmap *map, const uint32_t *slots, uint32_t n, wr_err *err); /* in one read; slots may repeat */
 bool     wr_kmap_is_warm(const wr_kmap *map, uint32_t slot);
+bool     wr_kmap_spills(const wr_kmap *map);                           /* a limit has an effect */
+bool     wr_kmap_has_away(const wr_kmap *map);                         /* some entries or values are in the tier only */
+void     wr_kmap_prefetch(const wr_kmap *map, uint32_t slot);
 /* Between uses of slots, where no find with create comes for long: what is over the limit leaves now. */
 wr_status wr_kmap_relax(wr_kmap *map, wr_err *err);
 uint64_t wr_kmap_hash(const wr_kmap *map, uint32_t slot);
@@ -97,6 +100,10 @@ double   wr_kmap_map_bytes(double entry_bytes, double count, double expected);
  * number of entries of each group, while what changed is staged in the tier. load keeps only entries whose group lies in [from, to). */
 wr_status wr_kmap_save(wr_kmap *map, wr_sbuf *out, wr_err *err);
 wr_status wr_kmap_load(wr_kmap *map, wr_reader *in, uint32_t n_groups, uint32_t from, uint32_t to, wr_err *err);
+bool      wr_kmap_is_marker(wr_reader in);                              /* what a load would read now is the image of an attached map */
+/* Which part of `total`, a sum over the entries of the image loaded last, belongs to entries that the load has left in the tier unread (their
+ * number decides); those that it read were told to value_new. */
+uint64_t  wr_kmap_unread_part(const wr_kmap *map, uint64_t total);
 
 /* Event-time timers: 4-ary heap of (deadline, payload); ties in insertion order. */
 typedef struct wr_timers wr_timers;
