@@ -72,6 +72,7 @@ static wr_pane *pane_new(wr_window_agg *a, int64_t start, int64_t end, int64_t f
     return p;
 }
 static void pane_release(wr_window_agg *a, wr_pane *p) {
+    if (a->charging == p->map) a->charging = NULL;
     wr_kmap_free(p->map);
     wr_account_add(a->op.ctx->acct, -(int64_t)sizeof *p);
     wr_free(p);

