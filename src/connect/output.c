@@ -1,7 +1,7 @@
 /* connect/output.c: a new version of an output takes the place of the one that is there: `weir backfill` (connect.h: wr_output).
  *
- * Idea       files: the new version is a hidden sibling, .NAME.next; the old one is renamed to .NAME.old, then the new one to NAME. A file at the path is
- *            replaced by one rename, so that there is one at any moment (a second name keeps the old one). Tables of databases: sqlite_output.c.
+ * Idea       files: the new version is a hidden sibling, .NAME.next. Directories exchange their names with it in one step, where the system can do that; a
+ *            file is replaced by one rename, and a second name keeps the old one. Afterwards the old one is .NAME.old. Databases: sqlite_output.c.
  * Invariant  each step looks at what is there first, so that after a crash all steps are simply done again: the new version is known by its inode,
  *            which was noted before.
  * Thread     any; the caller keeps others away from the outputs.                                                        */
@@ -76,14 +76,20 @@ wr_status wr_output_look(wr_world *w, wr_output *o, wr_err *err) {
 
 static bool is_new(const wr_output *o, const wr_file_info *info) { return info->inode == o->inode && info->device == o->device; }
 
-/* The new version lies at `next`, and something else at the path, or nothing. */
+/* The new version lies at `next`, and something else at the path, or nothing. A directory may be exchanged already when this returns. */
 static wr_status keep_old(wr_world *w, const wr_output *o, const places *p, wr_err *err) {
     wr_file_info info;
     bool         there;
     WR_TRY(w->vt->stat(w, p->live.at, &info, &there, err));
     if (!there || is_new(o, &info)) return WR_OK;
     WR_TRY(remove_any(w, p->old.at, err));
-    if (info.is_dir) return w->vt->rename(w, p->live.at, p->old.at, err);
+    if (info.is_dir) {
+        wr_err    why = {0};
+        wr_status status = w->vt->exchange ? w->vt->exchange(w, p->next.at, p->live.at, &why) : WR_UNSUPPORTED;
+        if (status == WR_UNSUPPORTED) return w->vt->rename(w, p->live.at, p->old.at, err);
+        if (status != WR_OK) *err = why;
+        return status;
+    }
     return w->vt->link(w, p->live.at, p->old.at, err);
 }
 
@@ -94,7 +100,12 @@ static wr_status swap_files(wr_world *w, const wr_output *o, wr_err *err) {
     wr_status    status = w->vt->stat(w, p.next.at, &info, &there, err);
     if (status == WR_OK && there && is_new(o, &info)) {
         status = keep_old(w, o, &p, err);
-        if (status == WR_OK) status = w->vt->rename(w, p.next.at, p.live.at, err);
+        if (status == WR_OK) status = w->vt->stat(w, p.next.at, &info, &there, err);
+        if (status == WR_OK && is_new(o, &info)) status = w->vt->rename(w, p.next.at, p.live.at, err), there = false;
+    }
+    if (status == WR_OK && there) { /* exchanged: the old one lies at `next` */
+        status = remove_any(w, p.old.at, err);
+        if (status == WR_OK) status = w->vt->rename(w, p.next.at, p.old.at, err);
     }
     if (status == WR_OK) status = w->vt->sync_dir(w, p.dir.at, err);
     free_places(&p);

@@ -300,6 +300,7 @@ wr_status pace_restore(wr_job *job, source *s, int64_t saved_us, wr_err *err);  
 wr_status pace_open(wr_job *job, wr_err *err);
 void      pace_look(wr_job *job, source *s);                                     /* is it behind? */
 bool      pace_holds(wr_job *job, source *s, int64_t now_us);                    /* it may not read now */
+bool      pace_slows(wr_job *job, source *s);                                    /* it reads more slowly than it could */
 void      pace_bytes(wr_job *job, source *s, uint64_t n);                        /* what it has read */
 void      pace_rows(wr_job *job, source *s, uint64_t n);
 /* worker.c */

@@ -124,10 +124,14 @@ void pace_look(wr_job *job, source *s) {
 
 static bool is_limited(const wr_job *job) { return (job->pace.bytes_per_s || job->pace.rows_per_s) && !job->opts.simulate; }
 
-bool pace_holds(wr_job *job, source *s, int64_t now_us) {
-    if (!is_limited(job) || now_us >= job->pace.ready_us || !s->src) return false;
+bool pace_slows(wr_job *job, source *s) {
+    if (!is_limited(job) || !s->src) return false;
     pace_look(job, s);
     return s->catching_up;
+}
+
+bool pace_holds(wr_job *job, source *s, int64_t now_us) {
+    return now_us < job->pace.ready_us && pace_slows(job, s);
 }
 
 static void pay(wr_job *job, source *s, uint64_t n, int64_t per_s) {

@@ -242,10 +242,10 @@ static wr_status read_next(wr_job *job, source *s, turn *t, bool *got, wr_err *e
 static bool idle_turn_due(wr_job *job, source *s) {
     if (s->p->kind != WR_P_SOURCE || !s->p->source.watermark || !s->p->source.idle_timeout_us || s->ended) return false;
     int64_t now = wr_wall_us(job->opts.world);
-    bool    changed = false;
+    bool    changed = false, paced = pace_slows(job, s); /* then it is not the partition that is silent */
     for (uint32_t i = 0; i < s->parts.n; i++) {
         part_state *p = &s->parts.at[i];
-        if (!p->active_us) p->active_us = now;
+        if (!p->active_us || paced) p->active_us = now;
         if (!p->done && !p->idle && now - p->active_us > s->p->source.idle_timeout_us) p->idle = changed = true;
     }
     return changed;

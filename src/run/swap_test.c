@@ -37,12 +37,27 @@ static wr_status d_write(wr_world *w, wr_file *f, const void *buf, size_t len, w
     (void)!REAL->file_write(w, f, buf, len / 2, &ignored); /* torn */
     return WR_IO;
 }
-static wr_status d_sync(wr_world *w, wr_file *f, wr_err *err) { WR_TRY(lives(err)); return REAL->file_sync(w, f, err); }
+static wr_status d_sync(wr_world *w, wr_file *f, wr_err *err) { (void)w, (void)f; return lives(err); } /* the disk is not what is tested */
 static wr_status d_rename(wr_world *w, const char *a, const char *b, wr_err *err) { WR_TRY(lives(err)); return REAL->rename(w, a, b, err); }
+static bool can_exchange;
+static wr_status d_exchange(wr_world *w, const char *a, const char *b, wr_err *err) {
+    if (!can_exchange) return wr_fail(err, WR_UNSUPPORTED, "0A000", "no");
+    WR_TRY(lives(err));
+    return REAL->exchange(w, a, b, err);
+}
 static wr_status d_remove(wr_world *w, const char *path, wr_err *err) { WR_TRY(lives(err)); return REAL->remove(w, path, err); }
 static wr_status d_make(wr_world *w, const char *path, wr_err *err) { WR_TRY(lives(err)); return REAL->make_dirs(w, path, err); }
-static wr_status d_sync_dir(wr_world *w, const char *path, wr_err *err) { WR_TRY(lives(err)); return REAL->sync_dir(w, path, err); }
+static wr_status d_sync_dir(wr_world *w, const char *path, wr_err *err) { (void)w, (void)path; return lives(err); }
 static wr_status d_link(wr_world *w, const char *a, const char *b, wr_err *err) { WR_TRY(lives(err)); return REAL->link(w, a, b, err); }
+
+static wr_world *quiet(void) { return dies_at = UINT64_MAX, &dying; }
+static int hook(void **state) {
+    (void)state;
+    vt = *REAL;
+    vt.file_open = d_open, vt.file_write = d_write, vt.file_sync = d_sync, vt.rename = d_rename, vt.remove = d_remove, vt.make_dirs = d_make, vt.sync_dir = d_sync_dir;
+    vt.link = d_link, vt.exchange = d_exchange;
+    return 0;
+}
 
 /* ---- what there is before ---- */
 static void put(const char *path, const char *text) {
@@ -76,7 +91,7 @@ static int64_t number(const char *text) {
 }
 
 static void checkpoint(const char *where, uint64_t epoch, const char *text, const char *file) {
-    wr_checkpoint_store  *store = wr_checkpoint_store_new(wr_world_posix(), where, 2);
+    wr_checkpoint_store  *store = wr_checkpoint_store_new(quiet(), where, 2);
     wr_checkpoint_writer  w;
     wr_checkpoint_written written;
     wr_err  err = {0};
@@ -101,7 +116,7 @@ enum { N = sizeof outputs / sizeof *outputs };
 
 static void set_up(void) {
     wr_err        err = {0};
-    wr_world     *w = wr_world_posix();
+    wr_world     *w = quiet();
     wr_checkpoint live, made;
     const char   *all[] = {"out", "f.jsonl", ".f.jsonl.next", ".f.jsonl.old", "g", ".g.next", "db", "db-wal", "db-shm", "st"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) (void)!wr_dir_remove(w, all[i], &err), unlink(all[i]);
@@ -165,27 +180,34 @@ static void expect(bool is_new) {
     sql("DELETE FROM t WHERE k = 9; DELETE FROM seen");
 }
 
-static void test_any_call(void **state) {
-    (void)state;
-    vt = *REAL;
-    vt.file_open = d_open, vt.file_write = d_write, vt.file_sync = d_sync, vt.rename = d_rename, vt.remove = d_remove, vt.make_dirs = d_make, vt.sync_dir = d_sync_dir, vt.link = d_link;
+static void any_call(bool exchange) {
+    can_exchange = exchange;
     uint32_t undone = 0, repaired = 0;
-    for (dies_at = 1;; dies_at++) {
+    for (uint64_t at = 1;; at++) {
         wr_err err = {0};
         set_up();
-        calls = 0;
+        calls = 0, dies_at = at;
         wr_status status = wr_swap_begin(&dying, "st", outputs, N, 8, 7, &err);
         if (status == WR_OK) status = wr_swap_finish(&dying, "st", &err);
         if (status == WR_OK) break;
         err = (wr_err){0};
         bool decided = wr_swap_pending(wr_world_posix(), "st");
-        if (wr_swap_finish(wr_world_posix(), "st", &err) != WR_OK) fail_msg("after call %llu: %s", (unsigned long long)dies_at, err.message);
+        if (wr_swap_finish(quiet(), "st", &err) != WR_OK) fail_msg("after call %llu: %s", (unsigned long long)at, err.message);
         if (!decided && there("st/backfill")) expect(false), undone++;
         else expect(true), repaired++;
-        assert_int_equal(wr_swap_finish(wr_world_posix(), "st", &err), WR_OK); /* nothing more to do */
+        assert_int_equal(wr_swap_finish(quiet(), "st", &err), WR_OK); /* nothing more to do */
     }
     expect(true);
     assert_true(undone >= 3 && repaired >= 12);
+}
+
+static void test_any_call(void **state) {
+    (void)state;
+    any_call(true);
+}
+static void test_any_call_without_exchange(void **state) {
+    (void)state;
+    any_call(false);
 }
 
 static void test_damaged_journal(void **state) {
@@ -193,14 +215,14 @@ static void test_damaged_journal(void **state) {
     wr_err  err = {0};
     wr_sbuf text = {0};
     set_up();
-    assert_int_equal(wr_swap_begin(wr_world_posix(), "st", outputs, N, 8, 7, &err), WR_OK);
+    assert_int_equal(wr_swap_begin(quiet(), "st", outputs, N, 8, 7, &err), WR_OK);
     assert_int_equal(wr_file_read_all(wr_world_posix(), "st/swap.journal", 4096, &text, &err), WR_OK);
     for (size_t i = 0; i < text.len; i++) {
         text.at[i] ^= 4;
         FILE *f = fopen("st/swap.journal", "wb");
         assert_int_equal(fwrite(text.at, 1, i % 7 ? text.len : i, f), i % 7 ? text.len : i); /* or cut off there */
         fclose(f);
-        assert_int_equal(wr_swap_finish(wr_world_posix(), "st", &err), WR_CORRUPT);
+        assert_int_equal(wr_swap_finish(quiet(), "st", &err), WR_CORRUPT);
         assert_string_equal(err.code, "WR323");
         text.at[i] ^= 4;
     }
@@ -210,6 +232,7 @@ static void test_damaged_journal(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_any_call, enter, leave), cmocka_unit_test_setup_teardown(test_damaged_journal, enter, leave)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_any_call, enter, leave), cmocka_unit_test_setup_teardown(test_any_call_without_exchange, enter, leave),
+                                          cmocka_unit_test_setup_teardown(test_damaged_journal, enter, leave)};
+    return cmocka_run_group_tests(tests, hook, NULL);
 }

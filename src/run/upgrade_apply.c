@@ -8,6 +8,7 @@
  *            tier made from now on have another generation in their names: an old table is never taken for a new state.
  * Thread     the caller's; the job that owns the directory must not run (the lock is taken).                                     */
 #include "run/internal.h"
+#include "run/swap.h"
 #include "run/upgrade.h"
 #include <stdio.h>
 
@@ -176,6 +177,11 @@ wr_status wr_upgrade_look(const wr_job_plan *plan, const wr_run_opts *opts, wr_u
     uint32_t      groups, generation;
     *out = (wr_upgrade){0};
     *cost = (wr_upgrade_cost){0};
+    if (wr_swap_pending(opts->world, opts->state_dir)) {
+        wr_fail(err, WR_USER, "WR307", "the state in %s is being replaced: a backfill was interrupted while it put its outputs in place", opts->state_dir);
+        wr_err_hint(err, "weir run, or weir backfill finishes it first");
+        return WR_USER;
+    }
     WR_TRY(wr_checkpoint_open(opts->world, opts->state_dir, opts->accept_older, &ck, &found, err));
     wr_status status = WR_OK;
     if (!found) {

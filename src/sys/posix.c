@@ -198,6 +198,13 @@ static wr_status posix_rename(wr_world *w, const char *from, const char *to, wr_
     return rename(from, to) ? fail_errno(err, errno, "rename to", to) : WR_OK;
 }
 
+static wr_status posix_exchange(wr_world *w, const char *a, const char *b, wr_err *err) {
+    (void)w;
+    if (!renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE)) return WR_OK;
+    if (errno == EINVAL || errno == ENOSYS) return wr_fail(err, WR_UNSUPPORTED, "0A000", "this file system does not exchange names");
+    return fail_errno(err, errno, "exchange with", b);
+}
+
 static wr_status copy_bytes(int in, int out, const char *from, const char *to, wr_err *err) {
     char buf[64 * 1024];
     for (;;) {
@@ -353,6 +360,7 @@ wr_world *wr_world_posix(void) {
         .sleep_us = posix_sleep_us,
         .link = posix_link,
         .file_lock = posix_file_lock,
+        .exchange = posix_exchange,
     };
     static wr_world world = {.vt = &vt};
     return &world;

@@ -43,6 +43,8 @@ typedef struct wr_world_vt {
     wr_status (*link)(wr_world *, const char *from, const char *to, wr_err *);        /* a second name of a file, or where there can be none a synced copy; `to` must not exist */
     /* Takes the file for this process alone until it is closed; *taken = false: another has it. NULL in worlds without other processes. */
     wr_status (*file_lock)(wr_world *, wr_file *, bool *taken, wr_err *);
+    /* Two names change places in one step. NULL, or WR_UNSUPPORTED: not on this file system. */
+    wr_status (*exchange)(wr_world *, const char *a, const char *b, wr_err *);
 } wr_world_vt;
 struct wr_world { const wr_world_vt *vt; };
 wr_world *wr_world_posix(void);
