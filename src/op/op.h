@@ -115,6 +115,17 @@ typedef struct wr_window {
 } wr_window;
 wr_op *wr_window_tvf_new(const wr_window *window, const wr_schema *input, wr_op_ctx *ctx);
 
+/* ---- UNNEST: one copy of the row per element of a list (stateless); output = passing columns, the element's columns (ROW: its fields; MAP: key and
+ * value), its position from 1 (INT) ---- */
+typedef struct wr_unnest_opts {
+    uint32_t        col;        /* ARRAY, MULTISET or MAP column of the input */
+    uint32_t        n_pass;
+    const uint32_t *pass;       /* columns of the input that come along */
+    bool            outer;      /* LEFT JOIN: a row without elements comes once, padded with NULL */
+    bool            ordinality;
+} wr_unnest_opts;
+wr_op *wr_unnest_new(const wr_unnest_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+
 /* ---- aggregates ---- */
 typedef enum wr_agg_kind {
     WR_AGG_COUNT_STAR, WR_AGG_COUNT, WR_AGG_SUM, WR_AGG_SUM0, WR_AGG_AVG, WR_AGG_MIN, WR_AGG_MAX, WR_AGG_FIRST_VALUE, WR_AGG_LAST_VALUE,

@@ -8,13 +8,13 @@
 
 enum { VIEW_DEPTH_MAX = 32, VIEWS_MAX = 2000 };
 
-static void add_rel(pl *p, scope *sc, wr_str alias, const lnode *n) {
+void pl_add_rel(pl *p, scope *sc, wr_str alias, const lnode *n) {
     srel r = {.alias = alias, .first = sc->n, .n = n->schema.n, .fields = n->schema.fields};
     wr_arr_apush(p->arena, &sc->rels, r);
     sc->n += n->schema.n;
 }
 
-static lnode *rename_columns(pl *p, lnode *n, const wr_ast_idents *columns, wr_span at) {
+lnode *pl_rename_columns(pl *p, lnode *n, const wr_ast_idents *columns, wr_span at) {
     if (!columns->n) return n;
     if (columns->n != n->schema.n)
         return pl_error(p, "42601", at, "%u column names are given, but there are %u columns", columns->n, n->schema.n);
@@ -81,7 +81,7 @@ static lnode *cte(pl *p, pcte *c, wr_span at) {
     if (!count_view(p, at)) return NULL;
     lnode *n = pl_bind_query(p, c->ast->query, c->next, false);
     if (!n) return NULL;
-    n = rename_columns(p, n, &c->ast->columns, c->ast->name.at);
+    n = pl_rename_columns(p, n, &c->ast->columns, c->ast->name.at);
     if (!n) return NULL;
     n = pl_calc(p, n, NULL, pl_identity(p, n), pl_names(p, n), n->schema.n, at);
     n->label = c->ast->name.text;
@@ -99,7 +99,7 @@ static lnode *named(pl *p, const wr_ast_name *name, pcte *ctes) {
 
 /* ---- joins ---- */
 
-static scope merge_scopes(pl *p, const scope *l, const scope *r) {
+scope pl_merge_scopes(pl *p, const scope *l, const scope *r) {
     scope sc = {.n = l->n + r->n};
     for (uint32_t i = 0; i < l->rels.n; i++) wr_arr_apush(p->arena, &sc.rels, l->rels.at[i]);
     for (uint32_t i = 0; i < r->rels.n; i++) {
@@ -188,15 +188,34 @@ static bool temporal(pl *p, lnode *j, const wr_ast_expr *as_of, scope *l, const 
     return true;
 }
 
+/* A join with what the left row itself gives: ON may filter an inner one; a LEFT one says ON TRUE, as in Flink. */
+static lnode *bind_unnest(pl *p, const wr_ast_ref *ref, pcte *ctes, lnode *left, scope *l, wr_join_kind kind, scope *sc) {
+    wr_span at = ref->join.op_at.line ? ref->join.op_at : ref->at;
+    if (kind != WR_JOIN_INNER && kind != WR_JOIN_LEFT) return pl_error(p, "0A000", at, "UNNEST of a column of the left side takes CROSS JOIN or LEFT JOIN, not %s JOIN", wr_join_kind_name(kind));
+    if (ref->join.natural || ref->join.using.n) return pl_error(p, "42601", at, "a join with UNNEST takes ON, not USING or NATURAL");
+    lnode *n = pl_bind_unnest(p, left, l, ref->join.right, ctes, kind == WR_JOIN_LEFT, sc);
+    if (!n || !ref->join.on) return n;
+    bind     b = {.p = p, .sc = sc, .clause = "ON", .ctes = ctes};
+    wr_expr *cond = pl_bind_condition(&b, ref->join.on);
+    if (!cond) return NULL;
+    if (cond->kind == WR_E_CONST && !cond->value.null && cond->value.b) return n;
+    if (kind == WR_JOIN_INNER) return pl_filter(p, n, cond, cond->at);
+    pl_error(p, "0A000", cond->at, "LEFT JOIN UNNEST takes ON TRUE only");
+    wr_diags_hint(p->diags, "filter in WHERE, or INNER JOIN UNNEST with a condition");
+    return NULL;
+}
+
 static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
     static const wr_join_kind KINDS[] = {WR_JOIN_INNER, WR_JOIN_LEFT, WR_JOIN_RIGHT, WR_JOIN_FULL, WR_JOIN_INNER, WR_JOIN_INNER};
     scope              l = {0}, r = {0};
     const wr_ast_expr *as_of = ref->join.right->kind == WR_AST_REF_NAME    ? ref->join.right->table.as_of
                                : ref->join.right->kind == WR_AST_REF_QUERY ? ref->join.right->derived.as_of
                                                                            : NULL;
-    lnode *left = pl_bind_ref(p, ref->join.left, ctes, &l), *right = pl_bind_ref(p, ref->join.right, ctes, &r);
+    lnode *left = pl_bind_ref(p, ref->join.left, ctes, &l);
+    if (left && ref->join.right->kind == WR_AST_REF_UNNEST) return bind_unnest(p, ref, ctes, left, &l, KINDS[ref->join.kind], sc);
+    lnode *right = pl_bind_ref(p, ref->join.right, ctes, &r);
     if (!left || !right) return NULL;
-    *sc = merge_scopes(p, &l, &r);
+    *sc = pl_merge_scopes(p, &l, &r);
     wr_expr *cond = NULL;
     if (!using_list(p, ref, &l, &r, sc, &cond)) return NULL;
     if (ref->join.on) {
@@ -228,11 +247,14 @@ lnode *pl_bind_ref(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
         n = pl_bind_query(p, ref->derived.query, ctes, false);
         break;
     case WR_AST_REF_FUNCTION: n = pl_bind_tvf(p, ref, ctes); break;
-    case WR_AST_REF_UNNEST: return pl_unsupported(p, ref->at, NULL, "UNNEST");
+    case WR_AST_REF_UNNEST: {
+        scope none = {0};
+        return pl_bind_unnest(p, pl_one_row(p, ref->at), &none, ref, ctes, false, sc);
+    }
     case WR_AST_REF_MATCH: return pl_unsupported(p, ref->at, NULL, "MATCH_RECOGNIZE");
     }
     if (!n) return NULL;
-    n = rename_columns(p, n, &ref->columns, ref->at);
+    n = pl_rename_columns(p, n, &ref->columns, ref->at);
     if (!n) return NULL;
     if (!alias.ptr) alias = WR_STR("");
     if (alias.len && !wr_str_eq(alias, n->label)) {
@@ -242,7 +264,7 @@ lnode *pl_bind_ref(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
         copy->label = was.len && n->kind != L_CALC ? pl_printf(p, "%.*s AS %.*s", WR_FMT(was), WR_FMT(alias)) : alias;
         n = copy;
     }
-    add_rel(p, sc, alias, n);
+    pl_add_rel(p, sc, alias, n);
     return n;
 }
 
@@ -505,7 +527,7 @@ static bool constant_count(pl *p, const wr_ast_expr *e, const char *what, uint64
 /* ORDER BY over the output columns of VALUES or a set operation: names or numbers. */
 static bool order_by_output(pl *p, const wr_ast_orders *orders, const lnode *n, wr_sort_key *keys) {
     scope sc = {0};
-    add_rel(p, &sc, WR_STR(""), n);
+    pl_add_rel(p, &sc, WR_STR(""), n);
     bind b = {.p = p, .sc = &sc, .clause = "ORDER BY"};
     for (uint32_t i = 0; i < orders->n; i++) {
         const wr_ast_order *o = &orders->at[i];

@@ -40,14 +40,7 @@ static bool bind_from_where(sel *x, pcte *ctes) {
     if (x->s->from) {
         x->node = pl_bind_ref(p, x->s->from, ctes, &x->sc);
     } else {
-        x->node = pl_node(p, L_VALUES, x->q->at, 0, NULL, NULL);
-        x->node->values.n_rows = 1;
-        x->node->values.rows = wr_new(p->arena, wr_value);
-        x->node->values.rows[0] = (wr_value){.type = wr_type_not_null(wr_type_of(WR_T_BOOLEAN)), .b = true};
-        wr_field *f = wr_new(p->arena, wr_field);
-        *f = (wr_field){WR_STR("one"), x->node->values.rows[0].type};
-        x->node->schema = (wr_schema){1, f};
-        x->node->label = WR_STR("one row");
+        x->node = pl_one_row(p, x->q->at);
         x->sc.n = 1;
     }
     if (!x->node) return false;

@@ -104,6 +104,7 @@ static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, b
     case WR_P_LIMIT: wr_sbuf_printf(b, "%llu %llu", (unsigned long long)n->limit.offset, (unsigned long long)n->limit.n); break;
     case WR_P_TIME_SORT: put_order(b, in, n->time_sort.order, n->time_sort.n_order); break;
     case WR_P_WINDOW_TVF: put_window(b, &n->window_tvf, in, false); break;
+    case WR_P_UNNEST: wr_sbuf_printf(b, "%.*s%s", WR_FMT(in->cols[n->unnest.col].name), n->unnest.outer ? " or null" : ""); break;
     case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: case WR_P_LOCAL_AGG: break;
     }
     wr_sbuf_printf(b, " of (%.*s)", WR_FMT(rows));
@@ -179,6 +180,18 @@ static void other_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *
     }
 }
 
+static void unnest_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b) {
+    const facts *in = input(x, n, 0);
+    for (uint32_t i = 0; i < n->schema.n; i++) {
+        if (i < n->unnest.n_pass) {
+            f->cols[i] = in->cols[n->unnest.pass[i]];
+            continue;
+        }
+        wr_sbuf_printf(b, "element(%.*s).%u", WR_FMT(in->cols[n->unnest.col].name), i - n->unnest.n_pass);
+        f->cols[i] = column(x, b, n->schema.fields[i].type);
+    }
+}
+
 static void union_rows(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b) {
     for (uint32_t i = 0; i < n->n_union; i++) wr_sbuf_printf(b, "%s(%.*s)", i ? " + " : "", WR_FMT(x->of[n->union_inputs[i].node->index].rows));
     f->rows = keep(x, b);
@@ -208,6 +221,7 @@ static void find_facts(wr_identities *x, const wr_pnode *n, wr_sbuf *b) {
     case WR_P_WINDOW_AGG: agg_facts(x, n, f, b, n->window_agg.keys, n->window_agg.n_keys, n->window_agg.aggs, n->window_agg.n_aggs); break;
     case WR_P_GROUP_AGG: agg_facts(x, n, f, b, n->group_agg.keys, n->group_agg.n_keys, n->group_agg.aggs, n->group_agg.n_aggs); break;
     case WR_P_INTERVAL_JOIN: case WR_P_TEMPORAL_JOIN: case WR_P_JOIN: case WR_P_WINDOW_JOIN: join_facts(x, n, f, b); break;
+    case WR_P_UNNEST: unnest_facts(x, n, f, b); break;
     default: other_facts(x, n, f, b); break;
     }
     put_meaning(b, x, n, false);
@@ -267,7 +281,7 @@ bool wr_identity_layout(const wr_identities *x, const wr_pnode *n, wr_sbuf *out)
         wr_sbuf_printf(out, "%.*s\n", WR_FMT(input(x, n, 0)->rows));
         layout_rows(x, n, out);
         return false;
-    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_WINDOW_TVF: case WR_P_UNION: case WR_P_LOCAL_AGG: return false;
+    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_WINDOW_TVF: case WR_P_UNION: case WR_P_LOCAL_AGG: case WR_P_UNNEST: return false;
     }
     return false;
 }

@@ -59,6 +59,7 @@ static void set_changes(phys *h, wr_pnode *n) {
     case WR_P_WINDOW_TVF:
     case WR_P_UNION:
     case WR_P_LIMIT:
+    case WR_P_UNNEST:
     case WR_P_SINK: n->changes = i->updating ? of_inputs(n) : WR_CHANGES_APPEND; return;
     default: before = true; break;
     }

@@ -10,7 +10,7 @@
 #include "plan/plan.h"
 
 typedef enum lkind {
-    L_SCAN, L_VALUES, L_CALC, L_TVF, L_AGG, L_JOIN, L_RANK, L_LIMIT, L_SORT, L_UNION,
+    L_SCAN, L_VALUES, L_CALC, L_TVF, L_AGG, L_JOIN, L_RANK, L_LIMIT, L_SORT, L_UNION, L_UNNEST,
     L_WINDOW_AGG, L_INTERVAL_JOIN, L_TEMPORAL_JOIN, L_WINDOW_JOIN, L_TOP_N, L_DEDUP, L_TIME_SORT, /* made by convert */
 } lkind;
 
@@ -82,6 +82,7 @@ struct lnode {
             uint32_t     n_unique, *unique;
         } rank;                                /* RANK, TOP_N, DEDUP, SORT, TIME_SORT (order only) */
         struct { uint64_t offset, n; } limit;
+        struct { uint32_t col, n_pass, *pass; bool outer, ordinality; } unnest; /* output: passing columns of the input, then what an element gives */
     };
 };
 
@@ -165,6 +166,12 @@ typedef struct subquery {
 } subquery;
 bool     pl_open_subquery(bind *b, const wr_ast_query *q, subquery *s); /* FROM and WHERE of a query that pl_can_correlate */
 bool     pl_can_correlate(const wr_ast_query *q);
+void     pl_add_rel(pl *p, scope *sc, wr_str alias, const lnode *n);
+scope    pl_merge_scopes(pl *p, const scope *l, const scope *r);
+lnode   *pl_rename_columns(pl *p, lnode *n, const wr_ast_idents *columns, wr_span at);
+/* bind_lateral.c */
+lnode   *pl_bind_unnest(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte *ctes, bool outer, scope *sc);
+lnode   *pl_one_row(pl *p, wr_span at); /* what a SELECT without FROM reads */
 /* grouping.c: empty when GROUP BY is a plain list */
 typedef WR_ARR(wr_ast_exprs) groupings;
 bool     pl_groupings(pl *p, const wr_ast_select *s, groupings *out);

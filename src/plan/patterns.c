@@ -389,6 +389,24 @@ static lnode *convert_tvf(pl *p, lnode *n) {
     return n;
 }
 
+static lnode *convert_unnest(pl *p, lnode *n) {
+    lnode    *in = n->in[0];
+    uint32_t  w = n->unnest.n_pass;
+    wr_field *f = wr_new_n(p->arena, wr_field, n->schema.n);
+    for (uint32_t i = 0; i < n->schema.n; i++) f[i] = i < w ? in->schema.fields[n->unnest.pass[i]] : n->schema.fields[i];
+    n->schema.fields = f;
+    n->props = in->props; /* every column passes so far, in place */
+    n->props.row_bytes = 0;
+    n->props.has_key = false;
+    if (in->props.has_key && n->unnest.ordinality) { /* the position tells the copies of a row apart */
+        uint32_t *key = wr_new_n(p->arena, uint32_t, in->props.n_key + 1);
+        for (uint32_t i = 0; i < in->props.n_key; i++) key[i] = in->props.key[i];
+        key[in->props.n_key] = n->schema.n - 1;
+        pl_set_key(p, n, key, in->props.n_key + 1);
+    }
+    return n;
+}
+
 static lnode *convert_node(pl *p, lnode *n) {
     switch (n->kind) {
     case L_SCAN: return convert_scan(p, n);
@@ -414,6 +432,7 @@ static lnode *convert_node(pl *p, lnode *n) {
         n->props.win.on = false;
         return n;
     case L_UNION: return convert_union(p, n);
+    case L_UNNEST: return convert_unnest(p, n);
     default: return n;
     }
 }

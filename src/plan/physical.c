@@ -117,6 +117,10 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
     case WR_P_LIMIT: wr_sbuf_printf(b, " %llu %llu", (unsigned long long)n->limit.offset, (unsigned long long)n->limit.n); break;
     case WR_P_TIME_SORT: put_order(b, n->time_sort.order, n->time_sort.n_order); break;
     case WR_P_UNION: break;
+    case WR_P_UNNEST:
+        put_cols(b, "p", n->unnest.pass, n->unnest.n_pass);
+        wr_sbuf_printf(b, " %u %d%d", n->unnest.col, n->unnest.outer, n->unnest.ordinality);
+        break;
     case WR_P_SINK: wr_sbuf_printf(b, " %.*s at %u:%u", n->sink.is_result ? 6 : (int)n->sink.table->name.len, n->sink.is_result ? "result" : n->sink.table->name.ptr, n->at.line, n->at.col); break;
     }
 }
@@ -512,6 +516,18 @@ static wr_pnode *build_union(phys *h, lnode *n) {
     return ph_put(h, u, i);
 }
 
+static wr_pnode *build_unnest(phys *h, lnode *n) {
+    wr_pnode *in = ph_build(h, n->in[0]), *u = ph_new(h, WR_P_UNNEST, n->schema, n->at);
+    int32_t  *at = wr_new_n(h->p->arena, int32_t, in->schema.n + 1);
+    memset(at, 0xff, sizeof *at * (in->schema.n + 1));
+    for (uint32_t i = n->unnest.n_pass; i-- > 0;) at[n->unnest.pass[i]] = (int32_t)i;
+    u->n_inputs = 1;
+    forward(h, &u->inputs[0], in);
+    u->unnest = (wr_unnest_opts){n->unnest.col, n->unnest.n_pass, n->unnest.pass, n->unnest.outer, n->unnest.ordinality};
+    upsert_key(u, &n->props);
+    return ph_put(h, u, pass_dist(h, n, in, at));
+}
+
 wr_pnode *ph_build(phys *h, lnode *n) {
     switch (n->kind) {
     case L_SCAN: return build_scan(h, n);
@@ -532,6 +548,7 @@ wr_pnode *ph_build(phys *h, lnode *n) {
         upsert_key(t, &n->props);
         return ph_put(h, t, pass_dist(h, n, in, NULL));
     }
+    case L_UNNEST: return build_unnest(h, n);
     case L_AGG:
     case L_WINDOW_AGG: return build_agg(h, n);
     case L_JOIN:
@@ -550,7 +567,7 @@ wr_pnode *ph_build(phys *h, lnode *n) {
 /* ---- sinks ---- */
 
 static const wr_pnode *first_changer(phys *h, const wr_pnode *n) { /* the node that makes the stream change rows */
-    while (n->kind == WR_P_CALC || n->kind == WR_P_WINDOW_TVF || n->kind == WR_P_LIMIT || n->kind == WR_P_UNION) {
+    while (n->kind == WR_P_CALC || n->kind == WR_P_WINDOW_TVF || n->kind == WR_P_LIMIT || n->kind == WR_P_UNION || n->kind == WR_P_UNNEST) {
         const wr_pnode *next = NULL;
         for (uint32_t i = 0; i < n->n_inputs && !next; i++)
             if (ph_info(h, n->inputs[i].node)->updating) next = n->inputs[i].node;

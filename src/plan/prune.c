@@ -358,6 +358,31 @@ static lnode *prune_union(pl *p, lnode *n, const bool *need, uint32_t *map) {
     return c;
 }
 
+static lnode *prune_unnest(pl *p, lnode *n, const bool *need, uint32_t *map) {
+    uint32_t w = n->unnest.n_pass, kept = 0, more = n->schema.n - w;
+    part     x = start(p, n->in[0]);
+    for (uint32_t i = 0; i < w; i++)
+        if (need[i]) x.need[n->unnest.pass[i]] = true;
+    x.need[n->unnest.col] = true;
+    run(p, &x);
+    lnode    *c = copy_node(p, n);
+    wr_field *f = wr_new_n(p->arena, wr_field, n->schema.n);
+    c->in[0] = x.n;
+    c->unnest.col = x.map[n->unnest.col];
+    c->unnest.pass = wr_new_n(p->arena, uint32_t, w);
+    for (uint32_t i = 0; i < w; i++) {
+        map[i] = need[i] ? kept : UINT32_MAX;
+        if (!need[i]) continue;
+        f[kept] = n->schema.fields[i];
+        c->unnest.pass[kept++] = x.map[n->unnest.pass[i]];
+    }
+    c->unnest.n_pass = kept;
+    for (uint32_t i = 0; i < more; i++) map[w + i] = kept + i, f[kept + i] = n->schema.fields[w + i];
+    c->schema = (wr_schema){kept + more, f};
+    move_props(p, c, &n->props, map);
+    return c;
+}
+
 lnode *pl_prune(pl *p, lnode *n, const bool *asked, uint32_t *map) {
     bool *need = wr_new_n(p->arena, bool, n->schema.n + 1), any = false;
     for (uint32_t i = 0; i < n->schema.n; i++) any |= need[i] = asked[i];
@@ -373,6 +398,7 @@ lnode *pl_prune(pl *p, lnode *n, const bool *asked, uint32_t *map) {
     case L_INTERVAL_JOIN:
     case L_TEMPORAL_JOIN:
     case L_WINDOW_JOIN: return prune_join(p, n, need, map);
+    case L_UNNEST: return prune_unnest(p, n, need, map);
     case L_UNION: return prune_union(p, n, need, map);
     default: return prune_pass(p, n, need, map);
     }

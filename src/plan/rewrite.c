@@ -201,6 +201,16 @@ static lnode *push_tvf(pl *p, lnode *n, wr_exprs preds) {
     return above(p, n, &stay);
 }
 
+static lnode *push_unnest(pl *p, lnode *n, wr_exprs preds) { /* what asks about the left row only is asked before it is copied */
+    wr_exprs down = {0}, stay = {0};
+    for (uint32_t i = 0; i < preds.n; i++) {
+        if (pl_max_col(preds.at[i]) <= n->unnest.n_pass) add(p, &down, wr_expr_remap(p->arena, preds.at[i], n->unnest.pass));
+        else add(p, &stay, preds.at[i]);
+    }
+    n->in[0] = pl_push(p, n->in[0], down);
+    return above(p, n, &stay);
+}
+
 lnode *pl_push(pl *p, lnode *n, wr_exprs preds) {
     switch (n->kind) {
     case L_CALC: return push_calc(p, n, preds);
@@ -208,6 +218,7 @@ lnode *pl_push(pl *p, lnode *n, wr_exprs preds) {
     case L_AGG: return push_agg(p, n, preds);
     case L_RANK: return push_rank(p, n, preds);
     case L_TVF: return push_tvf(p, n, preds);
+    case L_UNNEST: return push_unnest(p, n, preds);
     case L_UNION:
         for (uint32_t i = 0; i < n->n_in; i++) n->in[i] = pl_push(p, n->in[i], preds);
         return n;

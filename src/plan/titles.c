@@ -7,7 +7,7 @@
 
 const char *wr_pnode_kind_name(wr_pnode_kind kind) {
     static const char *const NAMES[] = {"source", "values", "calc", "window_tvf", "window_agg", "group_agg", "interval_join", "temporal_join", "join",
-                                        "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg"};
+                                        "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg", "unnest"};
     return NAMES[kind];
 }
 
@@ -153,6 +153,9 @@ static void title(const wr_pnode *n, wr_sbuf *b) {
     case WR_P_TIME_SORT:
         wr_sbuf_addz(b, "order by ");
         order_text(b, in, n->time_sort.order, n->time_sort.n_order);
+        break;
+    case WR_P_UNNEST:
+        wr_sbuf_printf(b, "each element of %.*s%s%s", WR_FMT(in->fields[n->unnest.col].name), n->unnest.ordinality ? " with its position" : "", n->unnest.outer ? ", or NULL" : "");
         break;
     case WR_P_UNION: wr_sbuf_printf(b, "%u inputs", n->n_union); break;
     case WR_P_SINK:
