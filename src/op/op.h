@@ -309,6 +309,29 @@ double wr_normalize_key_bytes(double key_bytes);
 double wr_normalize_row_bytes(double row_bytes, double rows_per_key);
 double wr_session_agg_key_bytes(const wr_window_agg_opts *opts, double key_bytes); /* with one session; a timer for each row that moved its end comes on top */
 double wr_time_sort_row_bytes(double row_bytes, double order_bytes);
+/* ---- OVER: output = input columns, then one column a function; one row for each input row, in time order behind the watermark. Input: inserts only ---- */
+typedef enum wr_over_kind { WR_OVER_AGG, WR_OVER_LAG, WR_OVER_ROW_NUMBER, WR_OVER_RANK, WR_OVER_DENSE_RANK } wr_over_kind;
+typedef struct wr_over_frame { /* ends at the current row; RANGE: with its peers */
+    bool    rows, unbounded;
+    int64_t preceding;          /* ROWS: rows before the current one; RANGE: microseconds */
+} wr_over_frame;
+typedef struct wr_over_fn {
+    wr_over_kind  kind;
+    wr_over_frame frame;        /* AGG */
+    wr_agg        agg;          /* AGG; of the others arg (LAG) and type */
+    uint64_t      offset;       /* LAG: rows back */
+    int32_t       fallback;     /* LAG: column that stands for rows that are not there, -1 = NULL */
+} wr_over_fn;
+typedef struct wr_over_opts {
+    uint32_t          n_keys;   /* PARTITION BY */
+    const uint32_t   *keys;
+    uint32_t          time_col;
+    uint32_t          n_fns;
+    const wr_over_fn *fns;
+} wr_over_opts;
+double wr_over_key_bytes(const wr_over_opts *opts, double key_bytes);
+double wr_over_row_bytes(double row_bytes); /* one that waits, or what one left behind */
+wr_op *wr_over_new(const wr_over_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
 
 /* Wraps an operator (takes it) and asserts: column count and types match `output`, watermark strictly increases, no non-late row older than
  * the watermark allows, -U directly followed by +U of the same batch or alone, nothing after the end. Debug builds only. */

@@ -622,6 +622,38 @@ static void bill_normalize(account *a) {
     snprintf(b->keeps, sizeof b->keeps, o->materialize ? "the rows of a key" : "the last row a key");
 }
 
+static void bill_over(account *a) {
+    const wr_over_opts *o = &a->n->over;
+    wr_bill *b = a->b;
+    double   key = key_len(a, 0, o->keys, o->n_keys), row = row_len(a, 0), reach = 0, rows_back = 0;
+    bool     for_ever = false;
+    for (uint32_t i = 0; i < o->n_fns; i++) {
+        const wr_over_fn *fn = &o->fns[i];
+        bool              bounded = fn->kind == WR_OVER_AGG && !fn->frame.unbounded;
+        if (bounded && !fn->frame.rows) reach = WR_MAX(reach, (double)fn->frame.preceding);
+        if (bounded && fn->frame.rows) rows_back = WR_MAX(rows_back, (double)fn->frame.preceding + 1);
+        if (fn->kind == WR_OVER_LAG) rows_back = WR_MAX(rows_back, (double)fn->offset);
+        for_ever |= !bounded || fn->frame.rows;
+    }
+    b->windows = 1;
+    by_keys(a, a->n->inputs[0].node, o->keys, o->n_keys, 0, false);
+    wr_units keys = keys_units(a, 0, o->keys, o->n_keys);
+    if (!for_ever) {
+        b->bound = WR_BOUND_TIME;
+        b->retention_us = reach + b->in[0].delay_us;
+        char t[48];
+        text_us(t, sizeof t, b->retention_us);
+        snprintf(b->bounded_by, sizeof b->bounded_by, "%s of event time", t);
+        keys = within(a, keys, b->retention_us, 0, 0);
+    }
+    b->key_bytes = wr_over_key_bytes(o, key) + rows_back * wr_over_row_bytes(row);
+    b->row_bytes = wr_over_row_bytes(row) + wr_timer_bytes();
+    in_map(add_part(a, true, b->key_bytes, KEY_HEAD + key, keys, "a key"), b->key_bytes);
+    add_part(a, false, b->row_bytes, ROW_HEAD + row, rows_within(a, 0, b->in[0].delay_us), "a row ahead of the watermark");
+    if (reach > 0) add_part(a, false, wr_over_row_bytes(row), ROW_HEAD + row, rows_within(a, 0, reach), "a row of a frame");
+    snprintf(b->keeps, sizeof b->keeps, "rows ahead of the watermark; per key %s%s", rows_back > 0 ? "its last rows and " : "", reach > 0 ? "the rows of the frame" : "accumulators");
+}
+
 static void bill_other(account *a) {
     wr_bill *b = a->b;
     b->windows = 1;
@@ -682,10 +714,11 @@ static void bill_node(wr_pnode *n, const wr_bill_facts *facts, wr_arena *arena) 
     case WR_P_TOP_N: bill_top_n(&a); break;
     case WR_P_DEDUP: bill_dedup(&a); break;
     case WR_P_NORMALIZE: bill_normalize(&a); break;
+    case WR_P_OVER: bill_over(&a); break;
     default: bill_other(&a); break;
     }
     double heap = 0;
-    bool   stores = n->kind == WR_P_JOIN || n->kind == WR_P_INTERVAL_JOIN || n->kind == WR_P_TEMPORAL_JOIN || n->kind == WR_P_WINDOW_JOIN || n->kind == WR_P_NORMALIZE;
+    bool   stores = n->kind == WR_P_JOIN || n->kind == WR_P_INTERVAL_JOIN || n->kind == WR_P_TEMPORAL_JOIN || n->kind == WR_P_WINDOW_JOIN || n->kind == WR_P_NORMALIZE || n->kind == WR_P_OVER;
     for (uint32_t i = 1; stores && i < a.n_parts; i++) heap += WR_MAX(a.parts[i].units.now, 0.0) * a.parts[i].bytes; /* the first is the map */
     if (a.n_parts) add_part(&a, false, OPERATOR_BYTES + wr_join_heap_slack_bytes(heap), 0, (wr_units){.kind = WR_UNITS_FIXED, .now = 1}, "the operator itself");
     scale_to_measured(&a);

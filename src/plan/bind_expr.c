@@ -297,6 +297,28 @@ static wr_expr *placeholder(bind *b, ph_kind kind, uint32_t i, wr_type type, wr_
 
 static bool same_opt(const wr_expr *a, const wr_expr *b) { return a && b ? wr_expr_equal(a, b) : a == b; }
 
+/* Arguments and filter of an aggregate, its kind and type. */
+static bool agg_call_of(bind *b, const wr_ast_expr *e, agg_call *call) {
+    const wr_ast_call *c = &e->call;
+    wr_str             name = c->name.part[0].text;
+    wr_type  types[4];
+    wr_expr *args[4] = {0};
+    uint32_t n = c->args.n == 1 && c->args.at[0]->kind == WR_AST_STAR ? 0 : c->args.n;
+    if (n > 4) n = 4;
+    bool ok = true;
+    for (uint32_t i = 0; i < n; i++) ok &= (args[i] = pl_bind_expr(b, c->args.at[i])) != NULL;
+    if (c->filter) ok &= (call->filter = pl_bind_condition(b, c->filter)) != NULL;
+    if (!ok) return false;
+    for (uint32_t i = 0; i < n; i++) types[i] = args[i]->type;
+    if (!wr_agg_resolve(&b->p->ec, name, types, n, c->distinct, e->at, &call->agg)) return false;
+    if (n > 0) call->arg = args[0];
+    if (n > 1) call->arg2 = args[1];
+    if (call->arg && call->agg.kind != WR_AGG_COUNT_STAR && call->agg.arg_type.id != WR_T_NULL && !wr_type_same(call->arg->type, call->agg.arg_type))
+        call->arg = wr_expr_cast(&b->p->ec, call->arg, call->agg.arg_type, false, e->at);
+    if (call->agg.kind == WR_AGG_COUNT_STAR) call->arg = NULL;
+    return true;
+}
+
 static wr_expr *aggregate(bind *b, const wr_ast_expr *e) {
     const wr_ast_call *c = &e->call;
     wr_str             name = c->name.part[0].text;
@@ -308,23 +330,10 @@ static wr_expr *aggregate(bind *b, const wr_ast_expr *e) {
     }
     if (c->within_group.n) return pl_unsupported(b->p, e->at, NULL, "WITHIN GROUP of %.*s", WR_FMT(name));
     agg_call call = {0};
-    wr_type  types[4];
-    wr_expr *args[4] = {0};
-    uint32_t n = c->args.n == 1 && c->args.at[0]->kind == WR_AST_STAR ? 0 : c->args.n;
-    if (n > 4) n = 4;
     b->agg->in_agg = true;
-    bool ok = true;
-    for (uint32_t i = 0; i < n; i++) ok &= (args[i] = pl_bind_expr(b, c->args.at[i])) != NULL;
-    if (c->filter) ok &= (call.filter = pl_bind_condition(b, c->filter)) != NULL;
+    bool ok = agg_call_of(b, e, &call);
     b->agg->in_agg = false;
     if (!ok) return NULL;
-    for (uint32_t i = 0; i < n; i++) types[i] = args[i]->type;
-    if (!wr_agg_resolve(&b->p->ec, name, types, n, c->distinct, e->at, &call.agg)) return NULL;
-    if (n > 0) call.arg = args[0];
-    if (n > 1) call.arg2 = args[1];
-    if (call.arg && call.agg.kind != WR_AGG_COUNT_STAR && call.agg.arg_type.id != WR_T_NULL && !wr_type_same(call.arg->type, call.agg.arg_type))
-        call.arg = wr_expr_cast(&b->p->ec, call.arg, call.agg.arg_type, false, e->at);
-    if (call.agg.kind == WR_AGG_COUNT_STAR) call.arg = NULL;
     for (uint32_t i = 0; i < b->agg->aggs.n; i++) {
         const agg_call *o = &b->agg->aggs.at[i];
         if (o->agg.kind == call.agg.kind && o->agg.distinct == call.agg.distinct && same_opt(o->arg, call.arg) && same_opt(o->arg2, call.arg2) &&
@@ -335,21 +344,140 @@ static wr_expr *aggregate(bind *b, const wr_ast_expr *e) {
     return placeholder(b, PH_AGG, b->agg->aggs.n - 1, call.agg.type, e->at);
 }
 
+/* ---- OVER ---- */
+
+/* A window with what it takes from the named one; NULL with a diagnostic. */
 static const wr_ast_window *over_window(bind *b, const wr_ast_window *w) {
-    if (!w->bare || !b->agg || !b->agg->select) return w;
-    for (uint32_t i = 0; i < b->agg->select->windows.n; i++)
-        if (wr_str_eq(b->agg->select->windows.at[i].name.text, w->base.text)) return b->agg->select->windows.at[i].window;
-    return pl_error(b->p, "42704", w->at, "window '%.*s' not found", WR_FMT(w->base.text));
+    const wr_ast_window *of = NULL;
+    if (!w->base.text.ptr || !b->agg || !b->agg->select) return w;
+    for (uint32_t i = 0; i < b->agg->select->windows.n; i++) {
+        if (b->agg->select->windows.at[i].window == w) break; /* a window may name those before it */
+        if (wr_str_eq(b->agg->select->windows.at[i].name.text, w->base.text)) of = b->agg->select->windows.at[i].window;
+    }
+    if (!of) return pl_error(b->p, "42704", w->at, "window '%.*s' not found", WR_FMT(w->base.text));
+    if (!(of = over_window(b, of)) || w->bare) return of;
+    if (w->partition_by.n || (w->order_by.n && of->order_by.n) || of->has_frame)
+        return pl_error(b->p, "42P20", w->at, "a window made from '%.*s' cannot change its %s", WR_FMT(w->base.text),
+                        w->partition_by.n ? "PARTITION BY" : of->has_frame ? "frame" : "ORDER BY");
+    wr_ast_window *copy = wr_new(b->p->arena, wr_ast_window);
+    *copy = *w;
+    copy->partition_by = of->partition_by;
+    if (!copy->order_by.n) copy->order_by = of->order_by;
+    return copy;
+}
+
+static bool over_frame(bind *b, const wr_ast_window *w, wr_over_frame *f) {
+    *f = (wr_over_frame){.rows = w->has_frame && w->rows, .unbounded = true};
+    if (!w->has_frame) return true;
+    const wr_ast_bound *s = &w->start;
+    if (w->end.kind != WR_BOUND_CURRENT) {
+        pl_unsupported(b->p, w->end.at, "a stream has not seen what follows a row", "a frame of OVER that does not end with CURRENT ROW");
+        return false;
+    }
+    switch (s->kind) {
+    case WR_BOUND_UNBOUNDED_PRECEDING: return true;
+    case WR_BOUND_CURRENT: f->unbounded = false, f->preceding = 0; return true;
+    case WR_BOUND_PRECEDING: break;
+    default: return pl_error(b->p, "42P20", s->at, "a frame cannot start behind its end"), false;
+    }
+    f->unbounded = false;
+    if (!f->rows) return pl_const_interval(b, s->offset, "the frame of RANGE", &f->preceding) && (f->preceding >= 0 || pl_error(b->p, "22013", s->at, "a frame cannot start behind its end"));
+    wr_expr *e = pl_bind_expr(b, s->offset);
+    if (e) e = wr_expr_fold(&b->p->ec, e);
+    if (!e) return false;
+    if (e->kind != WR_E_CONST || e->value.null || !wr_type_is_integer(e->type) || e->value.i < 0)
+        return pl_error(b->p, "22013", s->at, "ROWS n PRECEDING needs a whole number that is not negative"), false;
+    f->preceding = e->value.i;
+    return true;
+}
+
+/* LAG(value [, rows back [, value instead]]) */
+static bool over_lag(bind *b, const wr_ast_expr *e, over_call *o) {
+    const wr_ast_call *c = &e->call;
+    if (c->args.n < 1 || c->args.n > 3) return pl_error(b->p, "42883", e->at, "LAG(value [, rows [, default]]) takes one to three arguments, not %u", c->args.n), false;
+    if (c->nulls == 0) return pl_unsupported(b->p, e->at, NULL, "LAG ... IGNORE NULLS"), false;
+    if (c->distinct || c->filter) return pl_error(b->p, "42809", e->at, "LAG is not an aggregate: it takes neither DISTINCT nor FILTER"), false;
+    if (!(o->arg = pl_bind_expr(b, c->args.at[0]))) return false;
+    o->fn = (wr_over_fn){.kind = WR_OVER_LAG, .offset = 1, .fallback = -1, .agg = {.arg = -1, .arg2 = -1, .filter = -1}};
+    if (c->args.n > 1) {
+        wr_expr *by = pl_bind_expr(b, c->args.at[1]);
+        if (by) by = wr_expr_fold(&b->p->ec, by);
+        if (!by) return false;
+        if (by->kind != WR_E_CONST || by->value.null || !wr_type_is_integer(by->type) || by->value.i < 0 || by->value.i > INT32_MAX)
+            return pl_error(b->p, "22013", c->args.at[1]->at, "LAG goes back a constant whole number of rows that is not negative"), false;
+        o->fn.offset = (uint64_t)by->value.i;
+    }
+    wr_type type = o->arg->type;
+    if (c->args.n > 2) {
+        if (!(o->fallback = pl_bind_expr(b, c->args.at[2]))) return false;
+        if (!wr_type_same(wr_type_with_null(o->fallback->type, true), wr_type_with_null(type, true)) &&
+            !(o->fallback = wr_expr_cast(&b->p->ec, o->fallback, wr_type_with_null(type, true), false, e->at)))
+            return false;
+    }
+    o->fn.agg.type = wr_type_with_null(type, true);
+    o->fn.agg.type.attr = WR_TIME_NONE;
+    o->fn.agg.arg_type = o->fn.agg.type;
+    return true;
+}
+
+static bool over_function(bind *b, const wr_ast_expr *e, const wr_ast_window *w, over_call *o) {
+    const wr_ast_call *c = &e->call;
+    wr_str             name = c->name.part[c->name.n - 1].text;
+    static const char *const NEEDS_END[] = {"LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST", "NTH_VALUE"};
+    for (size_t i = 0; i < WR_COUNT_OF(NEEDS_END); i++)
+        if (name_is(c, NEEDS_END[i])) {
+            pl_unsupported(b->p, e->at, i ? "it needs all rows of the partition, and a stream has no end" : "it needs the row that follows, and a stream has not seen it: LAG looks back",
+                           "%s OVER", NEEDS_END[i]);
+            return false;
+        }
+    if (name_is(c, "LAG")) return over_lag(b, e, o);
+    if (c->name.n != 1 || !wr_agg_exists(name)) {
+        pl_error(b->p, "42809", e->at, "%.*s cannot be used with OVER: it is neither an aggregate nor a window function", WR_FMT(name));
+        return false;
+    }
+    if (c->within_group.n) return pl_unsupported(b->p, e->at, NULL, "WITHIN GROUP of %.*s", WR_FMT(name)), false;
+    agg_call call = {0};
+    if (!agg_call_of(b, e, &call)) return false;
+    o->fn = (wr_over_fn){.kind = WR_OVER_AGG, .agg = call.agg, .fallback = -1};
+    o->arg = call.arg, o->arg2 = call.arg2, o->filter = call.filter;
+    return over_frame(b, w, &o->fn.frame);
+}
+
+static bool over_sort(bind *b, const wr_ast_window *w, over_call *o) {
+    o->n_keys = w->partition_by.n;
+    o->n_order = w->order_by.n;
+    o->keys = wr_new_n(b->p->arena, wr_expr *, o->n_keys);
+    o->order = wr_new_n(b->p->arena, wr_expr *, o->n_order);
+    o->sort = wr_new_n(b->p->arena, wr_sort_key, o->n_order);
+    bool ok = true;
+    for (uint32_t i = 0; i < o->n_keys; i++) ok &= (o->keys[i] = pl_bind_expr(b, w->partition_by.at[i])) != NULL;
+    for (uint32_t i = 0; i < o->n_order; i++) {
+        const wr_ast_order *k = &w->order_by.at[i];
+        ok &= (o->order[i] = pl_bind_expr(b, k->expr)) != NULL;
+        o->sort[i] = (wr_sort_key){.desc = k->desc, .nulls_last = k->nulls < 0 ? k->desc : k->nulls == 1}; /* NULL is the least */
+    }
+    return ok;
+}
+
+static bool same_over(const over_call *a, const over_call *b) {
+    if (a->is_rank || b->is_rank || a->fn.kind != b->fn.kind || a->n_keys != b->n_keys || a->fn.offset != b->fn.offset) return false;
+    if (a->fn.agg.kind != b->fn.agg.kind || a->fn.agg.distinct != b->fn.agg.distinct || a->fn.frame.rows != b->fn.frame.rows ||
+        a->fn.frame.unbounded != b->fn.frame.unbounded || a->fn.frame.preceding != b->fn.frame.preceding)
+        return false;
+    for (uint32_t i = 0; i < a->n_keys; i++)
+        if (!wr_expr_equal(a->keys[i], b->keys[i])) return false;
+    return a->n_order == 1 && b->n_order == 1 && wr_expr_equal(a->order[0], b->order[0]) && a->sort[0].desc == b->sort[0].desc && same_opt(a->arg, b->arg) &&
+           same_opt(a->arg2, b->arg2) && same_opt(a->filter, b->filter) && same_opt(a->fallback, b->fallback);
 }
 
 static wr_expr *over(bind *b, const wr_ast_expr *e) {
     const wr_ast_call *c = &e->call;
     wr_str             name = c->name.part[c->name.n - 1].text;
-    over_call          o = {.at = e->at};
+    over_call          o = {.at = e->at, .is_rank = true};
     if (name_is(c, "ROW_NUMBER")) o.rank = WR_RANK_ROW_NUMBER;
     else if (name_is(c, "RANK")) o.rank = WR_RANK_RANK;
     else if (name_is(c, "DENSE_RANK")) o.rank = WR_RANK_DENSE_RANK;
-    else return pl_unsupported(b->p, e->at, "a window aggregation (TUMBLE, HOP) or ROW_NUMBER() with a filter on it works today", "OVER with %.*s", WR_FMT(name));
+    else o.is_rank = false;
     if (!b->agg || !b->agg->allow_over) {
         pl_error(b->p, "42P20", e->at, "%.*s() OVER is not allowed in %s", WR_FMT(name), b->clause);
         wr_diags_hint(b->p->diags, "put it into the SELECT list of a subquery and filter outside, or use QUALIFY");
@@ -357,24 +485,19 @@ static wr_expr *over(bind *b, const wr_ast_expr *e) {
     }
     const wr_ast_window *w = over_window(b, c->over);
     if (!w) return NULL;
-    if (!w->order_by.n) return pl_error(b->p, "42P20", w->at, "%.*s() needs an ORDER BY in its OVER clause", WR_FMT(name));
-    o.n_keys = w->partition_by.n;
-    o.n_order = w->order_by.n;
-    o.keys = wr_new_n(b->p->arena, wr_expr *, o.n_keys);
-    o.order = wr_new_n(b->p->arena, wr_expr *, o.n_order);
-    o.sort = wr_new_n(b->p->arena, wr_sort_key, o.n_order);
-    bool ok = true;
     b->agg->allow_over = false;
-    for (uint32_t i = 0; i < o.n_keys; i++) ok &= (o.keys[i] = pl_bind_expr(b, w->partition_by.at[i])) != NULL;
-    for (uint32_t i = 0; i < o.n_order; i++) {
-        const wr_ast_order *k = &w->order_by.at[i];
-        ok &= (o.order[i] = pl_bind_expr(b, k->expr)) != NULL;
-        o.sort[i] = (wr_sort_key){.desc = k->desc, .nulls_last = k->nulls < 0 ? k->desc : k->nulls == 1}; /* NULL is the least */
-    }
+    bool ok = over_sort(b, w, &o) && (o.is_rank || over_function(b, e, w, &o));
     b->agg->allow_over = true;
     if (!ok) return NULL;
+    if (!w->order_by.n) {
+        pl_error(b->p, "42P20", w->at, "%.*s() needs an ORDER BY in its OVER clause", WR_FMT(name));
+        if (!o.is_rank) wr_diags_hint(b->p->diags, "ORDER BY the event-time column: a stream gives a row its result when the watermark has passed it");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < b->agg->overs.n; i++)
+        if (same_over(&b->agg->overs.at[i], &o)) return placeholder(b, PH_OVER, i, o.fn.agg.type, e->at);
     wr_arr_apush(b->p->arena, &b->agg->overs, o);
-    return placeholder(b, PH_OVER, b->agg->overs.n - 1, wr_type_not_null(wr_type_of(WR_T_BIGINT)), e->at);
+    return placeholder(b, PH_OVER, b->agg->overs.n - 1, o.is_rank ? wr_type_not_null(wr_type_of(WR_T_BIGINT)) : o.fn.agg.type, e->at);
 }
 
 /* TUMBLE_START(ts, ..) and its kin in a query with a legacy group window. */

@@ -375,42 +375,107 @@ static wr_expr *regroup(sel *x, wr_expr *e, const lnode *from) {
 
 /* ---- ranking ---- */
 
-static bool build_over(sel *x, uint32_t which, const lnode *from) {
+static bool intern_over(sel *x, wr_exprs *below, wr_expr *e, const lnode *from, int32_t *col) {
+    *col = -1;
+    if (!e) return true;
+    wr_expr *r = regroup(x, e, from);
+    if (r) *col = (int32_t)intern(x->p, below, r);
+    return r != NULL;
+}
+static bool intern_keys(sel *x, wr_exprs *below, const over_call *o, const lnode *from, uint32_t *keys, wr_sort_key *order) {
+    int32_t col;
+    for (uint32_t i = 0; i < o->n_keys; i++) {
+        if (!intern_over(x, below, o->keys[i], from, &col)) return false;
+        keys[i] = (uint32_t)col;
+    }
+    for (uint32_t i = 0; i < o->n_order; i++) {
+        if (!intern_over(x, below, o->order[i], from, &col)) return false;
+        order[i] = o->sort[i];
+        order[i].col = (uint32_t)col;
+    }
+    return true;
+}
+/* Puts node r above the columns of `below`, with n_more columns of its own; returns where these start. */
+static uint32_t stand_on(sel *x, lnode *r, const wr_exprs *below, const wr_field *more, uint32_t n_more) {
+    pl     *p = x->p;
+    lnode  *in = x->node;
+    wr_str *names = wr_new_n(p->arena, wr_str, below->n);
+    for (uint32_t i = 0; i < below->n; i++) names[i] = expr_name(p, in, below->at[i]);
+    lnode    *calc = below->n > in->schema.n ? pl_calc(p, in, NULL, below->at, names, below->n, r->at) : in;
+    wr_field *f = wr_new_n(p->arena, wr_field, below->n + n_more);
+    for (uint32_t i = 0; i < below->n; i++) f[i] = calc->schema.fields[i];
+    for (uint32_t i = 0; i < n_more; i++) f[below->n + i] = more[i];
+    r->in[0] = calc;
+    r->schema = (wr_schema){below->n + n_more, f};
+    r->label = in->label;
+    x->node = r;
+    return below->n;
+}
+static void over_column(sel *x, uint32_t which, uint32_t col) {
+    x->env.overs.at[which].built = true;
+    for (uint32_t i = 0; i < x->env.phs.n; i++)
+        if (x->env.phs.at[i].kind == PH_OVER && x->env.phs.at[i].i == which) x->ph_col[i] = col;
+}
+static wr_exprs columns_of(pl *p, const lnode *in, wr_span at) {
+    wr_exprs below = {0};
+    for (uint32_t i = 0; i < in->schema.n; i++) wr_arr_apush(p->arena, &below, pl_col(p, in, i, at));
+    return below;
+}
+
+static bool build_rank(sel *x, uint32_t which, const lnode *from) {
     pl        *p = x->p;
     over_call *o = &x->env.overs.at[which];
-    lnode     *in = x->node;
-    wr_exprs   below = {0};
-    for (uint32_t i = 0; i < in->schema.n; i++) wr_arr_apush(p->arena, &below, pl_col(p, in, i, o->at));
-    lnode *r = pl_node(p, L_RANK, o->at, 1, NULL, NULL);
+    wr_exprs   below = columns_of(p, x->node, o->at);
+    lnode     *r = pl_node(p, L_RANK, o->at, 1, NULL, NULL);
     r->rank.rank = o->rank;
     r->rank.n_keys = o->n_keys;
     r->rank.keys = wr_new_n(p->arena, uint32_t, o->n_keys);
     r->rank.n_order = o->n_order;
-    r->rank.order = o->sort;
+    r->rank.order = wr_new_n(p->arena, wr_sort_key, o->n_order);
     r->rank.window_end = r->rank.time_col = -1;
     r->rank.out_rank = true;
-    for (uint32_t i = 0; i < o->n_keys; i++) {
-        wr_expr *e = regroup(x, o->keys[i], from);
-        if (!e) return false;
-        r->rank.keys[i] = intern(p, &below, e);
+    if (!intern_keys(x, &below, o, from, r->rank.keys, r->rank.order)) return false;
+    over_column(x, which, stand_on(x, r, &below, &(wr_field){WR_STR("rank"), wr_type_not_null(wr_type_of(WR_T_BIGINT))}, 1));
+    return true;
+}
+
+static bool same_window(const over_call *a, const over_call *b) {
+    if (a->is_rank || b->is_rank || a->n_keys != b->n_keys || a->n_order != b->n_order) return false;
+    for (uint32_t i = 0; i < a->n_keys; i++)
+        if (!wr_expr_equal(a->keys[i], b->keys[i])) return false;
+    for (uint32_t i = 0; i < a->n_order; i++)
+        if (!wr_expr_equal(a->order[i], b->order[i]) || a->sort[i].desc != b->sort[i].desc) return false;
+    return true;
+}
+
+/* All functions with the partition and order of `which`, in one node. */
+static bool build_over(sel *x, uint32_t which, const lnode *from) {
+    pl        *p = x->p;
+    over_call *o = &x->env.overs.at[which];
+    wr_exprs   below = columns_of(p, x->node, o->at);
+    lnode     *r = pl_node(p, L_OVER, o->at, 1, NULL, NULL);
+    uint32_t   most = x->env.overs.n, *of = wr_new_n(p->arena, uint32_t, most);
+    wr_field  *f = wr_new_n(p->arena, wr_field, most);
+    r->over.fns = wr_new_n(p->arena, wr_over_fn, most);
+    r->over.n_keys = o->n_keys;
+    r->over.keys = wr_new_n(p->arena, uint32_t, o->n_keys);
+    if (o->n_order > 1) return pl_unsupported(p, o->order[1]->at, "order by the event-time column alone", "OVER (ORDER BY ...) of more than one column"), false;
+    if (!intern_keys(x, &below, o, from, r->over.keys, &r->over.order)) return false;
+    for (uint32_t i = which; i < most; i++) {
+        const over_call *c = &x->env.overs.at[i];
+        wr_over_fn       fn = c->fn;
+        if (c->built || !same_window(o, c)) continue;
+        if (!intern_over(x, &below, c->arg, from, &fn.agg.arg) || !intern_over(x, &below, c->arg2, from, &fn.agg.arg2) ||
+            !intern_over(x, &below, c->filter, from, &fn.agg.filter) || !intern_over(x, &below, c->fallback, from, &fn.fallback))
+            return false;
+        of[r->over.n_fns] = i;
+        const char *name = fn.kind == WR_OVER_LAG ? "LAG" : wr_agg_name(fn.agg.kind);
+        wr_str      arg = fn.agg.arg < 0 ? WR_STR("*") : expr_name(p, x->node, below.at[fn.agg.arg]);
+        f[r->over.n_fns] = (wr_field){pl_printf(p, "%s(%s%.*s) OVER", name, fn.agg.distinct ? "DISTINCT " : "", WR_FMT(arg)), fn.agg.type};
+        r->over.fns[r->over.n_fns++] = fn;
     }
-    for (uint32_t i = 0; i < o->n_order; i++) {
-        wr_expr *e = regroup(x, o->order[i], from);
-        if (!e) return false;
-        r->rank.order[i].col = intern(p, &below, e);
-    }
-    wr_str *names = wr_new_n(p->arena, wr_str, below.n);
-    for (uint32_t i = 0; i < below.n; i++) names[i] = expr_name(p, in, below.at[i]);
-    lnode    *calc = below.n > in->schema.n ? pl_calc(p, in, NULL, below.at, names, below.n, o->at) : in;
-    wr_field *f = wr_new_n(p->arena, wr_field, below.n + 1);
-    for (uint32_t i = 0; i < below.n; i++) f[i] = calc->schema.fields[i];
-    f[below.n] = (wr_field){WR_STR("rank"), wr_type_not_null(wr_type_of(WR_T_BIGINT))};
-    r->in[0] = calc;
-    r->schema = (wr_schema){below.n + 1, f};
-    r->label = in->label;
-    x->node = r;
-    for (uint32_t i = 0; i < x->env.phs.n; i++)
-        if (x->env.phs.at[i].kind == PH_OVER && x->env.phs.at[i].i == which) x->ph_col[i] = below.n;
+    uint32_t at = stand_on(x, r, &below, f, r->over.n_fns);
+    for (uint32_t i = 0; i < r->over.n_fns; i++) over_column(x, of[i], at + i);
     return true;
 }
 
@@ -434,7 +499,7 @@ static lnode *build(sel *x) {
         x->node = pl_filter(p, x->node, h, h->at);
     }
     for (uint32_t i = 0; i < x->env.overs.n; i++)
-        if (!build_over(x, i, from)) return NULL;
+        if (!x->env.overs.at[i].built && !(x->env.overs.at[i].is_rank ? build_rank(x, i, from) : build_over(x, i, from))) return NULL;
     if (x->qualify) {
         wr_expr *e = regroup(x, x->qualify, from);
         if (!e) return NULL;

@@ -73,6 +73,19 @@ static void put_order(wr_sbuf *b, const facts *in, const wr_sort_key *o, uint32_
         wr_sbuf_printf(b, "%s%.*s%s%s", i ? ", " : "", WR_FMT(in->cols[o[i].col].name), o[i].desc ? " desc" : "", o[i].nulls_last ? " nulls last" : "");
 }
 
+static void put_over_fn(wr_sbuf *b, const wr_over_fn *fn, const facts *in) {
+    static const char *const NAMES[] = {[WR_OVER_LAG] = "LAG", [WR_OVER_ROW_NUMBER] = "ROW_NUMBER", [WR_OVER_RANK] = "RANK", [WR_OVER_DENSE_RANK] = "DENSE_RANK"};
+    if (fn->kind == WR_OVER_AGG) put_agg(b, &fn->agg, in);
+    else wr_sbuf_addz(b, NAMES[fn->kind]);
+    if (fn->kind == WR_OVER_LAG) wr_sbuf_printf(b, "(%.*s, %llu", WR_FMT(in->cols[fn->agg.arg].name), (unsigned long long)fn->offset);
+    if (fn->kind == WR_OVER_LAG && fn->fallback >= 0) wr_sbuf_printf(b, ", %.*s", WR_FMT(in->cols[fn->fallback].name));
+    if (fn->kind == WR_OVER_LAG) wr_sbuf_addc(b, ')');
+    if (fn->kind != WR_OVER_AGG) return;
+    wr_sbuf_printf(b, " %s ", fn->frame.rows ? "rows" : "range");
+    if (fn->frame.unbounded) wr_sbuf_addz(b, "unbounded");
+    else wr_sbuf_printf(b, "%lld", (long long)fn->frame.preceding);
+}
+
 /* Which rows a keyed or windowed node remembers, and by what; without what it keeps of them. */
 static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, bool bare) {
     const facts *in = n->n_inputs ? input(x, n, 0) : NULL;
@@ -103,6 +116,10 @@ static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, b
     case WR_P_NORMALIZE: wr_sbuf_addz(b, n->normalize.materialize ? "materialized by " : "by "), put_cols(b, in, n->normalize.keys, n->normalize.n_keys); break;
     case WR_P_LIMIT: wr_sbuf_printf(b, "%llu %llu", (unsigned long long)n->limit.offset, (unsigned long long)n->limit.n); break;
     case WR_P_TIME_SORT: put_order(b, in, n->time_sort.order, n->time_sort.n_order); break;
+    case WR_P_OVER:
+        wr_sbuf_addz(b, "by "), put_cols(b, in, n->over.keys, n->over.n_keys);
+        wr_sbuf_printf(b, " order %.*s", WR_FMT(in->cols[n->over.time_col].name));
+        break;
     case WR_P_WINDOW_TVF: put_window(b, &n->window_tvf, in, false); break;
     case WR_P_UNNEST: wr_sbuf_printf(b, "%.*s%s", WR_FMT(in->cols[n->unnest.col].name), n->unnest.outer ? " or null" : ""); break;
     case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: case WR_P_LOCAL_AGG: break;
@@ -192,6 +209,19 @@ static void unnest_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf 
     }
 }
 
+static void over_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b) {
+    const facts *in = input(x, n, 0);
+    for (uint32_t i = 0; i < n->schema.n; i++) {
+        if (i < width(n, 0)) {
+            f->cols[i] = in->cols[i];
+            continue;
+        }
+        put_over_fn(b, &n->over.fns[i - width(n, 0)], in);
+        wr_sbuf_addz(b, " over "), put_cols(b, in, n->over.keys, n->over.n_keys);
+        f->cols[i] = column(x, b, n->schema.fields[i].type);
+    }
+}
+
 static void union_rows(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b) {
     for (uint32_t i = 0; i < n->n_union; i++) wr_sbuf_printf(b, "%s(%.*s)", i ? " + " : "", WR_FMT(x->of[n->union_inputs[i].node->index].rows));
     f->rows = keep(x, b);
@@ -222,6 +252,7 @@ static void find_facts(wr_identities *x, const wr_pnode *n, wr_sbuf *b) {
     case WR_P_GROUP_AGG: agg_facts(x, n, f, b, n->group_agg.keys, n->group_agg.n_keys, n->group_agg.aggs, n->group_agg.n_aggs); break;
     case WR_P_INTERVAL_JOIN: case WR_P_TEMPORAL_JOIN: case WR_P_JOIN: case WR_P_WINDOW_JOIN: join_facts(x, n, f, b); break;
     case WR_P_UNNEST: unnest_facts(x, n, f, b); break;
+    case WR_P_OVER: over_facts(x, n, f, b); break;
     default: other_facts(x, n, f, b); break;
     }
     put_meaning(b, x, n, false);
@@ -276,6 +307,17 @@ bool wr_identity_layout(const wr_identities *x, const wr_pnode *n, wr_sbuf *out)
     case WR_P_INTERVAL_JOIN: case WR_P_TEMPORAL_JOIN: case WR_P_JOIN: case WR_P_WINDOW_JOIN: case WR_P_TOP_N: case WR_P_DEDUP: case WR_P_NORMALIZE:
     case WR_P_TIME_SORT: case WR_P_LIMIT:
         layout_rows(x, n, out);
+        return true;
+    case WR_P_OVER: /* whole rows wait; what functions keep of those that came out depends on the functions and their order */
+        layout_rows(x, n, out);
+        for (uint32_t i = 0; i < n->over.n_fns; i++) {
+            put_over_fn(out, &n->over.fns[i], input(x, n, 0));
+            wr_sbuf_addc(out, ' ');
+            if (n->over.fns[i].agg.arg >= 0) wr_type_text(n->over.fns[i].agg.arg_type, out);
+            wr_sbuf_addz(out, " -> ");
+            wr_type_text(n->over.fns[i].agg.type, out);
+            wr_sbuf_addc(out, '\n');
+        }
         return true;
     case WR_P_SINK: /* not a state: what is written */
         wr_sbuf_printf(out, "%.*s\n", WR_FMT(input(x, n, 0)->rows));

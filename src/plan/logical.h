@@ -10,7 +10,7 @@
 #include "plan/plan.h"
 
 typedef enum lkind {
-    L_SCAN, L_VALUES, L_CALC, L_TVF, L_AGG, L_JOIN, L_RANK, L_LIMIT, L_SORT, L_UNION, L_UNNEST,
+    L_SCAN, L_VALUES, L_CALC, L_TVF, L_AGG, L_JOIN, L_RANK, L_OVER, L_LIMIT, L_SORT, L_UNION, L_UNNEST,
     L_WINDOW_AGG, L_INTERVAL_JOIN, L_TEMPORAL_JOIN, L_WINDOW_JOIN, L_TOP_N, L_DEDUP, L_TIME_SORT, /* made by convert */
 } lkind;
 
@@ -81,6 +81,7 @@ struct lnode {
             int32_t      time_col;
             uint32_t     n_unique, *unique;
         } rank;                                /* RANK, TOP_N, DEDUP, SORT, TIME_SORT (order only) */
+        struct { uint32_t n_keys, *keys, n_fns; wr_sort_key order; wr_over_fn *fns; } over; /* output: the input's columns, then one a function */
         struct { uint64_t offset, n; } limit;
         struct { uint32_t col, n_pass, *pass; bool outer, ordinality; } unnest; /* output: passing columns of the input, then what an element gives */
     };
@@ -120,7 +121,18 @@ typedef struct scope {
 typedef enum ph_kind { PH_AGG, PH_OVER, PH_WINDOW } ph_kind;
 typedef struct ph { ph_kind kind; uint32_t i; wr_type type; } ph;
 typedef struct agg_call { wr_agg agg; wr_expr *arg, *arg2, *filter; } agg_call;
-typedef struct over_call { wr_rank_kind rank; wr_expr **keys; uint32_t n_keys; wr_expr **order; wr_sort_key *sort; uint32_t n_order; wr_span at; } over_call;
+typedef struct over_call {
+    bool         is_rank, built;  /* is_rank: ROW_NUMBER and the like, which a bound turns into a Top-N */
+    wr_rank_kind rank;
+    wr_over_fn   fn;              /* else */
+    wr_expr     *arg, *arg2, *filter, *fallback;
+    wr_expr    **keys;
+    uint32_t     n_keys;
+    wr_expr    **order;
+    wr_sort_key *sort;
+    uint32_t     n_order;
+    wr_span      at;
+} over_call;
 typedef struct agg_env { /* aggregates and OVER calls met while binding a SELECT: placeholder columns base, base + 1, ... */
     uint32_t base;
     bool     in_agg, allow_agg, allow_over;

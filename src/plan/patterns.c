@@ -407,6 +407,57 @@ static lnode *convert_unnest(pl *p, lnode *n) {
     return n;
 }
 
+/* ---- OVER ---- */
+
+static bool over_order(pl *p, const lnode *n, const wr_sort_key *order) {
+    const lnode *in = n->in[0];
+    wr_str       name = in->schema.fields[order->col].name;
+    uint8_t      attr = in->schema.fields[order->col].type.attr;
+    if (attr == WR_TIME_PROCTIME) return pl_unsupported(p, n->at, "order by an event-time column (one with a WATERMARK)", "OVER in order of processing time"), false;
+    if (attr != WR_TIME_ROWTIME) {
+        pl_error(p, "0A000", n->at, "OVER must be in order of event time, but '%.*s' is no event-time column", WR_FMT(name));
+        wr_diags_hint(p->diags, "ORDER BY the column that has the WATERMARK; a regular join or an aggregation below makes it a plain column");
+        return false;
+    }
+    if (order->desc) return pl_unsupported(p, n->at, "rows come out in order of time", "OVER (ORDER BY %.*s DESC)", WR_FMT(name)), false;
+    return true;
+}
+
+static lnode *convert_over(pl *p, lnode *n) {
+    lnode    *in = n->in[0];
+    wr_field *f = wr_new_n(p->arena, wr_field, n->schema.n);
+    if (in->props.updating) {
+        pl_error(p, "0A000", n->at, "OVER takes only inserts, but '%.*s' changes rows that it gave", WR_FMT(pl_label(in)));
+        wr_diags_hint(p->diags, "aggregate in windows (TUMBLE, HOP: rows come once, when the window is over), or read the changelog as inserts");
+        return NULL;
+    }
+    if (!over_order(p, n, &n->over.order)) return NULL;
+    for (uint32_t i = 0; i < n->schema.n; i++) f[i] = i < in->schema.n ? in->schema.fields[i] : n->schema.fields[i];
+    n->schema.fields = f;
+    n->props = in->props;
+    return n;
+}
+
+/* A rank that nothing bounds: of rows in order of time it never changes. */
+static lnode *convert_rank(pl *p, lnode *n) {
+    const lnode *in = n->in[0];
+    uint8_t      attr = n->rank.n_order == 1 && !n->rank.order[0].desc ? in->schema.fields[n->rank.order[0].col].type.attr : WR_TIME_NONE;
+    if (attr != WR_TIME_ROWTIME || in->props.updating) {
+        pl_unsupported(p, n->at, "filter on it in the query around (WHERE rn <= 10, rn = 1, BETWEEN 2 AND 5), or with QUALIFY: then it is a Top-N",
+                       "%s() OVER without an upper bound on it", n->rank.rank == WR_RANK_RANK ? "RANK" : n->rank.rank == WR_RANK_DENSE_RANK ? "DENSE_RANK" : "ROW_NUMBER");
+        return NULL;
+    }
+    static const wr_over_kind KINDS[] = {[WR_RANK_ROW_NUMBER] = WR_OVER_ROW_NUMBER, [WR_RANK_RANK] = WR_OVER_RANK, [WR_RANK_DENSE_RANK] = WR_OVER_DENSE_RANK};
+    lnode      *o = pl_node(p, L_OVER, n->at, 1, n->in[0], NULL);
+    wr_over_fn *fn = wr_new(p->arena, wr_over_fn);
+    *fn = (wr_over_fn){.kind = KINDS[n->rank.rank], .fallback = -1, .agg = {.arg = -1, .arg2 = -1, .filter = -1, .type = n->schema.fields[n->schema.n - 1].type}};
+    o->label = n->label;
+    o->schema = n->schema;
+    o->over.n_keys = n->rank.n_keys, o->over.keys = n->rank.keys, o->over.order = n->rank.order[0];
+    o->over.n_fns = 1, o->over.fns = fn;
+    return convert_over(p, o);
+}
+
 static lnode *convert_node(pl *p, lnode *n) {
     switch (n->kind) {
     case L_SCAN: return convert_scan(p, n);
@@ -420,10 +471,8 @@ static lnode *convert_node(pl *p, lnode *n) {
     case L_TVF: return convert_tvf(p, n);
     case L_AGG: return convert_agg(p, n);
     case L_JOIN: return pl_convert_join(p, n);
-    case L_RANK:
-        pl_unsupported(p, n->at, "filter on it in the query around (WHERE rn <= 10, rn = 1, BETWEEN 2 AND 5), or with QUALIFY: then it is a Top-N",
-                       "%s() OVER without an upper bound on it", n->rank.rank == WR_RANK_RANK ? "RANK" : n->rank.rank == WR_RANK_DENSE_RANK ? "DENSE_RANK" : "ROW_NUMBER");
-        return NULL;
+    case L_RANK: return convert_rank(p, n);
+    case L_OVER: return convert_over(p, n);
     case L_TOP_N: return convert_top_n(p, n);
     case L_SORT: return convert_sort(p, n);
     case L_LIMIT:

@@ -62,6 +62,16 @@ static void put_order(wr_sbuf *b, const wr_sort_key *o, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) wr_sbuf_printf(b, " %u%s%s", o[i].col, o[i].desc ? "d" : "a", o[i].nulls_last ? "l" : "f");
 }
 
+static void put_over(wr_sbuf *b, const wr_over_opts *o) {
+    put_cols(b, "k", o->keys, o->n_keys);
+    wr_sbuf_printf(b, " t%u", o->time_col);
+    for (uint32_t i = 0; i < o->n_fns; i++) {
+        const wr_over_fn *fn = &o->fns[i];
+        wr_sbuf_printf(b, " f%d r%d u%d %lld o%llu,%d", (int)fn->kind, fn->frame.rows, fn->frame.unbounded, (long long)fn->frame.preceding, (unsigned long long)fn->offset, fn->fallback);
+        put_aggs(b, &fn->agg, 1);
+    }
+}
+
 static void structure(const wr_pnode *n, wr_sbuf *b) {
     wr_sbuf_printf(b, "%s", wr_pnode_kind_name(n->kind));
     for (uint32_t i = 0; i < n->n_inputs; i++) wr_sbuf_printf(b, " <%u/%d", n->inputs[i].node->index, (int)n->inputs[i].exchange), put_cols(b, "k", n->inputs[i].keys, n->inputs[i].n_keys);
@@ -116,6 +126,7 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
         break;
     case WR_P_LIMIT: wr_sbuf_printf(b, " %llu %llu", (unsigned long long)n->limit.offset, (unsigned long long)n->limit.n); break;
     case WR_P_TIME_SORT: put_order(b, n->time_sort.order, n->time_sort.n_order); break;
+    case WR_P_OVER: put_over(b, &n->over); break;
     case WR_P_UNION: break;
     case WR_P_UNNEST:
         put_cols(b, "p", n->unnest.pass, n->unnest.n_pass);
@@ -469,6 +480,18 @@ static wr_pnode *build_ranked(phys *h, lnode *n) {
     return ph_put(h, t, i);
 }
 
+static wr_pnode *build_over(phys *h, lnode *n) {
+    wr_pnode *in = ph_build(h, n->in[0]), *o = ph_new(h, WR_P_OVER, n->schema, n->at);
+    pinfo     i = info_of(n);
+    o->over = (wr_over_opts){.n_keys = n->over.n_keys, .keys = n->over.keys, .time_col = n->over.order.col, .n_fns = n->over.n_fns, .fns = n->over.fns};
+    o->n_inputs = 1;
+    ph_input(h, &o->inputs[0], in, n->over.keys, n->over.n_keys);
+    o->single = n->over.n_keys == 0;
+    set_hash(h, &i, n->over.keys, n->over.n_keys);
+    upsert_key(o, &n->props);
+    return ph_put(h, o, i);
+}
+
 static wr_pnode *build_limit(phys *h, lnode *n) {
     wr_pnode *in = ph_build(h, n->in[0]), *l = ph_new(h, WR_P_LIMIT, n->schema, n->at);
     pinfo     i = info_of(n);
@@ -558,6 +581,7 @@ wr_pnode *ph_build(phys *h, lnode *n) {
     case L_TOP_N:
     case L_DEDUP:
     case L_TIME_SORT: return build_ranked(h, n);
+    case L_OVER: return build_over(h, n);
     case L_LIMIT: return build_limit(h, n);
     case L_UNION: return build_union(h, n);
     default: wr_panic(__FILE__, __LINE__, "logical node that convert should have replaced");

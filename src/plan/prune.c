@@ -337,6 +337,49 @@ static lnode *prune_pass(pl *p, lnode *n, const bool *need, uint32_t *map) {
     return c;
 }
 
+static lnode *prune_over(pl *p, lnode *n, const bool *need, uint32_t *map) {
+    uint32_t w = n->in[0]->schema.n, kept = 0;
+    lnode   *c = copy_node(p, n);
+    part     x = start(p, n->in[0]);
+    c->over.fns = wr_new_n(p->arena, wr_over_fn, n->over.n_fns);
+    for (uint32_t i = 0; i < w; i++) x.need[i] = need[i];
+    for (uint32_t i = 0; i < n->over.n_fns; i++) {
+        const wr_over_fn *fn = &n->over.fns[i];
+        const int32_t     cols[] = {fn->agg.arg, fn->agg.arg2, fn->agg.filter, fn->fallback};
+        map[w + i] = UINT32_MAX;
+        if (!need[w + i]) continue;
+        for (size_t k = 0; k < WR_COUNT_OF(cols); k++)
+            if (cols[k] >= 0) x.need[cols[k]] = true;
+        map[w + i] = kept;
+        c->over.fns[kept++] = *fn;
+    }
+    if (kept) {
+        need_cols(n->over.keys, n->over.n_keys, x.need);
+        x.need[n->over.order.col] = true;
+    }
+    run(p, &x);
+    for (uint32_t i = 0; i < w; i++) map[i] = x.need[i] ? x.map[i] : UINT32_MAX;
+    if (!kept) return x.n;
+    c->in[0] = x.n;
+    uint32_t  nw = x.n->schema.n;
+    wr_field *f = wr_new_n(p->arena, wr_field, nw + kept);
+    for (uint32_t i = 0; i < nw; i++) f[i] = x.n->schema.fields[i];
+    for (uint32_t i = 0; i < n->over.n_fns; i++)
+        if (map[w + i] != UINT32_MAX) f[nw + map[w + i]] = n->schema.fields[w + i], map[w + i] += nw;
+    for (uint32_t i = 0; i < kept; i++) {
+        wr_over_fn *fn = &c->over.fns[i];
+        int32_t    *cols[] = {&fn->agg.arg, &fn->agg.arg2, &fn->agg.filter, &fn->fallback};
+        for (size_t k = 0; k < WR_COUNT_OF(cols); k++)
+            if (*cols[k] >= 0) *cols[k] = (int32_t)x.map[*cols[k]];
+    }
+    c->over.n_fns = kept;
+    c->over.keys = remap_cols(p, n->over.keys, n->over.n_keys, x.map);
+    c->over.order.col = x.map[n->over.order.col];
+    c->schema = (wr_schema){nw + kept, f};
+    move_props(p, c, &n->props, map);
+    return c;
+}
+
 static lnode *prune_union(pl *p, lnode *n, const bool *need, uint32_t *map) {
     lnode *c = copy_node(p, n);
     keep_fields(p, c, &n->schema, need, map);
@@ -399,6 +442,7 @@ lnode *pl_prune(pl *p, lnode *n, const bool *asked, uint32_t *map) {
     case L_TEMPORAL_JOIN:
     case L_WINDOW_JOIN: return prune_join(p, n, need, map);
     case L_UNNEST: return prune_unnest(p, n, need, map);
+    case L_OVER: return prune_over(p, n, need, map);
     case L_UNION: return prune_union(p, n, need, map);
     default: return prune_pass(p, n, need, map);
     }

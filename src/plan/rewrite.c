@@ -190,6 +190,14 @@ static lnode *push_rank(pl *p, lnode *n, wr_exprs preds) {
     return above(p, n, &stay);
 }
 
+/* Rows of other partitions have no part in a result: what asks for whole partitions goes down. */
+static lnode *push_over(pl *p, lnode *n, wr_exprs preds) {
+    wr_exprs down = {0}, stay = {0};
+    for (uint32_t i = 0; i < preds.n; i++) add(p, pl_max_col(preds.at[i]) && only_keys(preds.at[i], n->over.keys, n->over.n_keys) ? &down : &stay, preds.at[i]);
+    n->in[0] = pl_push(p, n->in[0], down);
+    return above(p, n, &stay);
+}
+
 static lnode *push_tvf(pl *p, lnode *n, wr_exprs preds) {
     wr_exprs down = {0}, stay = {0};
     for (uint32_t i = 0; i < preds.n; i++) {
@@ -217,6 +225,7 @@ lnode *pl_push(pl *p, lnode *n, wr_exprs preds) {
     case L_JOIN: return push_join(p, n, preds);
     case L_AGG: return push_agg(p, n, preds);
     case L_RANK: return push_rank(p, n, preds);
+    case L_OVER: return push_over(p, n, preds);
     case L_TVF: return push_tvf(p, n, preds);
     case L_UNNEST: return push_unnest(p, n, preds);
     case L_UNION:

@@ -7,7 +7,7 @@
 
 const char *wr_pnode_kind_name(wr_pnode_kind kind) {
     static const char *const NAMES[] = {"source", "values", "calc", "window_tvf", "window_agg", "group_agg", "interval_join", "temporal_join", "join",
-                                        "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg", "unnest"};
+                                        "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg", "unnest", "over"};
     return NAMES[kind];
 }
 
@@ -97,6 +97,31 @@ static void top_n_title(wr_sbuf *b, const wr_pnode *n) {
     if (o->window_end >= 0) wr_sbuf_addz(b, ", at window end");
 }
 
+static void over_title(wr_sbuf *b, const wr_schema *in, const wr_over_opts *o) {
+    static const char *const NAMES[] = {[WR_OVER_LAG] = "LAG", [WR_OVER_ROW_NUMBER] = "ROW_NUMBER", [WR_OVER_RANK] = "RANK", [WR_OVER_DENSE_RANK] = "DENSE_RANK"};
+    for (uint32_t i = 0; i < o->n_fns; i++) {
+        const wr_over_fn *fn = &o->fns[i];
+        wr_sbuf_addz(b, i ? ", " : "");
+        if (fn->kind != WR_OVER_AGG) {
+            wr_sbuf_printf(b, "%s(", NAMES[fn->kind]);
+            if (fn->kind == WR_OVER_LAG) wr_sbuf_printf(b, "%.*s, %llu", WR_FMT(in->fields[fn->agg.arg].name), (unsigned long long)fn->offset);
+            wr_sbuf_addc(b, ')');
+            continue;
+        }
+        agg_list(b, in, &fn->agg, 1);
+        if (fn->frame.unbounded) {
+            if (fn->frame.rows) wr_sbuf_addz(b, " so far, by row");
+            else wr_sbuf_addz(b, " so far");
+            continue;
+        }
+        wr_sbuf_addz(b, " of the last ");
+        if (fn->frame.rows) wr_sbuf_printf(b, "%lld rows", (long long)fn->frame.preceding + 1);
+        else duration(b, fn->frame.preceding);
+    }
+    if (o->n_keys) wr_sbuf_addz(b, " over "), cols(b, in, o->keys, o->n_keys);
+    wr_sbuf_printf(b, " in order of %.*s", WR_FMT(in->fields[o->time_col].name));
+}
+
 static void title(const wr_pnode *n, wr_sbuf *b) {
     const wr_schema *in = n->n_inputs ? &n->inputs[0].node->schema : &n->schema;
     switch (n->kind) {
@@ -157,6 +182,7 @@ static void title(const wr_pnode *n, wr_sbuf *b) {
     case WR_P_UNNEST:
         wr_sbuf_printf(b, "each element of %.*s%s%s", WR_FMT(in->fields[n->unnest.col].name), n->unnest.ordinality ? " with its position" : "", n->unnest.outer ? ", or NULL" : "");
         break;
+    case WR_P_OVER: over_title(b, in, &n->over); break;
     case WR_P_UNION: wr_sbuf_printf(b, "%u inputs", n->n_union); break;
     case WR_P_SINK:
         if (n->sink.is_result) wr_sbuf_addz(b, "result of SELECT");
