@@ -23,6 +23,7 @@ WRAP(list, (wr_world * w, const char *dir, wr_file_info **out, size_t *n, wr_err
 WRAP(rename, (wr_world * w, const char *from, const char *to, wr_err *err), (real(w), from, to, err))
 WRAP(remove, (wr_world * w, const char *path, wr_err *err), (real(w), path, err))
 WRAP(link, (wr_world * w, const char *from, const char *to, wr_err *err), (real(w), from, to, err))
+WRAP(exchange, (wr_world * w, const char *a, const char *b, wr_err *err), (real(w), a, b, err))
 WRAP(make_dirs, (wr_world * w, const char *path, wr_err *err), (real(w), path, err))
 /* Syncs may fail, but cost no disk time here. */
 static wr_status f_file_sync(wr_world *w, wr_file *f, wr_err *err) { return (void)f, strikes(w) ? struck("file_sync", err) : WR_OK; }
@@ -37,6 +38,6 @@ static wr_status f_spawn(wr_world *w, const char *name, void (*run)(void *), voi
 static void f_join(wr_world *w, void *t) { real(w)->vt->join(real(w), t); }
 static void f_sleep(wr_world *w, int64_t us) { real(w)->vt->sleep_us(real(w), us); }
 static const wr_world_vt fault_vt = {f_mono, f_wall, f_random, f_file_open, f_close, f_file_pread, f_file_write, f_file_sync, f_file_truncate, f_file_info,
-                                     f_stat, f_list, f_rename, f_remove, f_make_dirs, f_sync_dir, f_spawn, f_join, f_sleep, f_link, f_file_lock};
+                                     f_stat, f_list, f_rename, f_remove, f_make_dirs, f_sync_dir, f_spawn, f_join, f_sleep, f_link, f_file_lock, f_exchange};
 
 fault_world golden_world(uint64_t fail_at) { return (fault_world){.base.vt = &fault_vt, .real = wr_world_posix(), .fail_at = fail_at}; }
