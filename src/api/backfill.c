@@ -2,9 +2,12 @@
 #include "api/backfill.h"
 #include "api/internal.h"
 #include "run/swap.h"
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { PASSES_MAX = 10, NEAR_US = 2000000 /* a pass that took no longer is near enough to stop the job */, READ_ATTEMPTS = 20, STARTED_AGAIN_MAX = 5 };
 static const int64_t DATABASE_INTERVAL_US = 2000000; /* the job writes to the same database and waits for its lock no longer than sink.busy-timeout */
@@ -86,6 +89,15 @@ static wr_status check_names(const backfill *b, wr_err *err) {
     return WR_OK;
 }
 
+/* Whoever finishes an interrupted swap may have another working directory. */
+static wr_status make_absolute(const backfill *b, wr_output *o, wr_err *err) {
+    char here[PATH_MAX];
+    if (o->path.len && *o->path.ptr == '/') return WR_OK;
+    if (!getcwd(here, sizeof here)) return wr_fail(err, WR_IO, "58030", "the working directory cannot be found out: %s", strerror(errno));
+    o->path = wr_str_of(wr_arena_printf(b->s->arena, "%s/%.*s", here, WR_FMT(o->path)));
+    return WR_OK;
+}
+
 static wr_status output_of(backfill *b, const wr_pnode *node, wr_output *o, wr_err *err) {
     const wr_table     *t = node->sink.table;
     const wr_connector *c = t ? wr_connector_find(t->connector) : NULL;
@@ -99,7 +111,8 @@ static wr_status output_of(backfill *b, const wr_pnode *node, wr_output *o, wr_e
     wr_table_info  info = {.name = t->name, .schema = &node->sink.write_schema, .at = t->at,
                             .options = {t->n_options, (const wr_option *)(const void *)t->options}};
     wr_connect_ctx ctx = {.world = b->world, .arena = b->s->arena, .diags = &b->s->diags};
-    return c->output(&info, &ctx, o, err);
+    WR_TRY(c->output(&info, &ctx, o, err));
+    return make_absolute(b, o, err);
 }
 
 static wr_status find_outputs(backfill *b, wr_err *err) {

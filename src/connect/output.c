@@ -93,7 +93,7 @@ static wr_status keep_old(wr_world *w, const wr_output *o, const places *p, wr_e
     return w->vt->link(w, p->live.at, p->old.at, err);
 }
 
-static wr_status swap_files(wr_world *w, const wr_output *o, wr_err *err) {
+static wr_status swap_files(wr_world *w, const wr_output *o, wr_err *err) { /* nobody writes there until the swap is done */
     places       p = places_of(o);
     wr_file_info info;
     bool         there;
@@ -108,6 +108,11 @@ static wr_status swap_files(wr_world *w, const wr_output *o, wr_err *err) {
         if (status == WR_OK) status = w->vt->rename(w, p.next.at, p.old.at, err);
     }
     if (status == WR_OK) status = w->vt->sync_dir(w, p.dir.at, err);
+    if (status == WR_OK) status = w->vt->stat(w, p.live.at, &info, &there, err);
+    if (status == WR_OK && !(there && is_new(o, &info))) {
+        status = wr_fail(err, WR_DATA, "55000", "the new version of '%s' is neither there nor at '%s': somebody moved it", p.live.at, p.next.at);
+        wr_err_hint(err, "bring it back to either name, then start weir again: it goes on here");
+    }
     free_places(&p);
     return status;
 }
