@@ -151,7 +151,7 @@ static bool using_list(pl *p, const wr_ast_ref *ref, scope *l, scope *r, scope *
 }
 
 /* STATE_TTL('alias' = '1 d') of the SELECT for the sides of a join. */
-static void join_ttl(pl *p, lnode *j, const scope *l, const scope *r) {
+void pl_join_ttl(pl *p, lnode *j, const scope *l, const scope *r) {
     if (!p->hints) return;
     for (uint32_t h = 0; h < p->hints->n; h++) {
         const wr_ast_hint *hint = &p->hints->at[h];
@@ -188,21 +188,35 @@ static bool temporal(pl *p, lnode *j, const wr_ast_expr *as_of, scope *l, const 
     return true;
 }
 
-/* A join with what the left row itself gives: ON may filter an inner one; a LEFT one says ON TRUE, as in Flink. */
-static lnode *bind_unnest(pl *p, const wr_ast_ref *ref, pcte *ctes, lnode *left, scope *l, wr_join_kind kind, scope *sc) {
-    wr_span at = ref->join.op_at.line ? ref->join.op_at : ref->at;
-    if (kind != WR_JOIN_INNER && kind != WR_JOIN_LEFT) return pl_error(p, "0A000", at, "UNNEST of a column of the left side takes CROSS JOIN or LEFT JOIN, not %s JOIN", wr_join_kind_name(kind));
-    if (ref->join.natural || ref->join.using.n) return pl_error(p, "42601", at, "a join with UNNEST takes ON, not USING or NATURAL");
-    lnode *n = pl_bind_unnest(p, left, l, ref->join.right, ctes, kind == WR_JOIN_LEFT, sc);
+/* A join with what is made from the left row: ON may filter an inner one; a LEFT one says ON TRUE, as in Flink. */
+static bool of_left_row(pl *p, const wr_ast_ref *ref, const char *what, wr_join_kind kind, wr_span at) {
+    if (kind != WR_JOIN_INNER && kind != WR_JOIN_LEFT) return pl_error(p, "0A000", at, "%s takes CROSS JOIN or LEFT JOIN, not %s JOIN", what, wr_join_kind_name(kind)), false;
+    if (ref->join.natural || ref->join.using.n) return pl_error(p, "42601", at, "a join with %s takes ON, not USING or NATURAL", what), false;
+    return true;
+}
+
+static lnode *on_of_left_row(pl *p, const wr_ast_ref *ref, const char *what, wr_join_kind kind, lnode *n, scope *sc, pcte *ctes) {
     if (!n || !ref->join.on) return n;
     bind     b = {.p = p, .sc = sc, .clause = "ON", .ctes = ctes};
     wr_expr *cond = pl_bind_condition(&b, ref->join.on);
     if (!cond) return NULL;
     if (cond->kind == WR_E_CONST && !cond->value.null && cond->value.b) return n;
     if (kind == WR_JOIN_INNER) return pl_filter(p, n, cond, cond->at);
-    pl_error(p, "0A000", cond->at, "LEFT JOIN UNNEST takes ON TRUE only");
-    wr_diags_hint(p->diags, "filter in WHERE, or INNER JOIN UNNEST with a condition");
+    pl_error(p, "0A000", cond->at, "LEFT JOIN %s takes ON TRUE only", what);
+    wr_diags_hint(p->diags, "filter in WHERE, or INNER JOIN %s with a condition", what);
     return NULL;
+}
+
+static lnode *bind_unnest(pl *p, const wr_ast_ref *ref, pcte *ctes, lnode *left, scope *l, wr_join_kind kind, scope *sc) {
+    if (!of_left_row(p, ref, "UNNEST", kind, ref->join.op_at.line ? ref->join.op_at : ref->at)) return NULL;
+    lnode *n = pl_bind_unnest(p, left, l, ref->join.right, ctes, kind == WR_JOIN_LEFT, sc);
+    return on_of_left_row(p, ref, "UNNEST", kind, n, sc, ctes);
+}
+
+static lnode *bind_lateral(pl *p, const wr_ast_ref *ref, pcte *ctes, lnode *left, scope *l, wr_join_kind kind, scope *sc) {
+    if (!of_left_row(p, ref, "LATERAL", kind, ref->join.op_at.line ? ref->join.op_at : ref->at)) return NULL;
+    lnode *n = pl_bind_lateral(p, left, l, ref->join.right, ctes, kind, sc);
+    return on_of_left_row(p, ref, "LATERAL", kind, n, sc, ctes);
 }
 
 static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
@@ -213,6 +227,7 @@ static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
                                                                            : NULL;
     lnode *left = pl_bind_ref(p, ref->join.left, ctes, &l);
     if (left && ref->join.right->kind == WR_AST_REF_UNNEST) return bind_unnest(p, ref, ctes, left, &l, KINDS[ref->join.kind], sc);
+    if (left && ref->join.right->kind == WR_AST_REF_QUERY && ref->join.right->lateral) return bind_lateral(p, ref, ctes, left, &l, KINDS[ref->join.kind], sc);
     lnode *right = pl_bind_ref(p, ref->join.right, ctes, &r);
     if (!left || !right) return NULL;
     *sc = pl_merge_scopes(p, &l, &r);
@@ -224,7 +239,7 @@ static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
         if (cond->kind == WR_E_CONST && !cond->value.null && cond->value.b) cond = NULL; /* ON TRUE */
     }
     lnode *j = pl_join(p, left, right, KINDS[ref->join.kind], cond, ref->join.op_at.line ? ref->join.op_at : ref->at);
-    join_ttl(p, j, &l, &r);
+    pl_join_ttl(p, j, &l, &r);
     if (as_of && !temporal(p, j, as_of, &l, left)) return NULL;
     for (uint32_t i = 0; i < sc->rels.n; i++) sc->rels.at[i].fields = j->schema.fields + sc->rels.at[i].first; /* nullability of outer joins */
     return j;
@@ -243,7 +258,6 @@ lnode *pl_bind_ref(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
         if (!alias.ptr) alias = ref->table.name.part[ref->table.name.n - 1].text;
         break;
     case WR_AST_REF_QUERY:
-        if (ref->lateral) return pl_unsupported(p, ref->at, "a Top-N a group is written with ROW_NUMBER() and a filter on it", "LATERAL (subquery)");
         n = pl_bind_query(p, ref->derived.query, ctes, false);
         break;
     case WR_AST_REF_FUNCTION: n = pl_bind_tvf(p, ref, ctes); break;
@@ -400,7 +414,7 @@ lnode *pl_bind_subquery_conjunct(bind *b, lnode *in, const wr_ast_expr *e, bool 
     j->join.null_aware = is_in && negated && nulls;
     j->join.is_subquery = true;
     j->label = in->label;
-    join_ttl(p, j, b->sc, &s.sc);
+    pl_join_ttl(p, j, b->sc, &s.sc);
     return j;
 }
 
@@ -513,7 +527,7 @@ static lnode *bind_values(pl *p, const wr_ast_query *q) {
 
 /* ---- a whole query ---- */
 
-static bool constant_count(pl *p, const wr_ast_expr *e, const char *what, uint64_t *out) {
+bool pl_constant_count(pl *p, const wr_ast_expr *e, const char *what, uint64_t *out) {
     if (!e) return true;
     if (e->kind == WR_AST_LITERAL && e->lit.kind == WR_LIT_INTEGER && e->lit.text.len < 19) {
         *out = 0;
@@ -533,7 +547,7 @@ static bool order_by_output(pl *p, const wr_ast_orders *orders, const lnode *n, 
         const wr_ast_order *o = &orders->at[i];
         uint64_t            ordinal = 0;
         if (o->expr->kind == WR_AST_LITERAL) {
-            if (!constant_count(p, o->expr, "a column number in ORDER BY", &ordinal)) return false;
+            if (!pl_constant_count(p, o->expr, "a column number in ORDER BY", &ordinal)) return false;
             if (ordinal < 1 || ordinal > n->schema.n) return pl_error(p, "42P10", o->at, "ORDER BY: there is no column %u", (unsigned)ordinal), false;
             keys[i].col = (uint32_t)ordinal - 1;
         } else {
@@ -550,7 +564,7 @@ static bool order_by_output(pl *p, const wr_ast_orders *orders, const lnode *n, 
 
 static lnode *order_and_limit(pl *p, const wr_ast_query *q, lnode *n, const sel_order *so) {
     uint64_t limit = UINT64_MAX, offset = 0;
-    if (!constant_count(p, q->limit, "LIMIT", &limit) || !constant_count(p, q->offset, "OFFSET", &offset)) return NULL;
+    if (!pl_constant_count(p, q->limit, "LIMIT", &limit) || !pl_constant_count(p, q->offset, "OFFSET", &offset)) return NULL;
     bool     cut = q->limit || q->offset;
     uint32_t visible = n->schema.n - so->n_hidden;
     if (q->order_by.n) {

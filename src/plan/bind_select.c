@@ -552,6 +552,78 @@ lnode *pl_build_grouped(pl *p, const wr_ast_query *q, lnode *node, const scope *
     return build(&x);
 }
 
+/* ---- LATERAL ---- */
+
+static bool is_plain(const sel *x, const wr_ast_query *q) {
+    return !x->s->has_group_by && !x->env.aggs.n && !x->having && !x->s->distinct && !q->limit && !q->offset;
+}
+
+static bool may_be_lateral(sel *x, const wr_ast_query *q, bool total) {
+    pl *p = x->p;
+    if (x->env.overs.n || x->s->qualify) return pl_unsupported(p, q->at, "write ORDER BY and LIMIT", "OVER in a LATERAL subquery"), false;
+    if (total && (x->having || q->limit || q->offset || x->s->distinct)) return pl_unsupported(p, q->at, "GROUP BY in it, or filter in the query around", "HAVING, DISTINCT or LIMIT of one aggregated row in LATERAL"), false;
+    if ((q->limit || q->offset) && !q->order_by.n) return pl_unsupported(p, q->at, "say ORDER BY, so that it is a Top-N", "LIMIT without ORDER BY in LATERAL"), false;
+    for (uint32_t i = 0; i < x->items.n; i++)
+        if (pl_uses(x->items.at[i], PL_OUTER, UINT32_MAX))
+            return pl_unsupported(p, q->at, "select it in the query around", "a column of the left side in the SELECT of a LATERAL that aggregates or has LIMIT"), false;
+    return true;
+}
+
+/* ORDER BY and LIMIT of each key: a Top-N by the keys. */
+static lnode *limit_a_key(pl *p, const wr_ast_query *q, lnode *n, const sel_order *so, uint32_t first_key, uint32_t n_keys) {
+    uint64_t limit = UINT64_MAX, offset = 0;
+    if (!pl_constant_count(p, q->limit, "LIMIT", &limit) || !pl_constant_count(p, q->offset, "OFFSET", &offset)) return NULL;
+    lnode *t = pl_node(p, L_TOP_N, q->order_by.at[0].at, 1, n, NULL);
+    t->schema = n->schema;
+    t->label = n->label;
+    t->rank.n_keys = n_keys;
+    t->rank.keys = wr_new_n(p->arena, uint32_t, n_keys);
+    for (uint32_t i = 0; i < n_keys; i++) t->rank.keys[i] = first_key + i;
+    t->rank.n_order = q->order_by.n;
+    t->rank.order = so->keys;
+    t->rank.first = offset + 1;
+    t->rank.last = limit == UINT64_MAX ? INT64_MAX : offset + limit;
+    t->rank.window_end = t->rank.time_col = -1;
+    return t;
+}
+
+bool pl_build_lateral(bind *b, const wr_ast_query *q, subquery *s, wr_expr **keys, uint32_t n_keys, lateral *out) {
+    pl       *p = b->p;
+    sel       x = {.p = p, .s = &q->select, .q = q, .sc = s->sc, .node = s->node, .ttl_us = -1};
+    groupings sets;
+    x.sc.outer_base = PL_OUTER;
+    x.env.base = s->node->schema.n;
+    x.env.select = x.s;
+    x.b = (bind){.p = p, .sc = &x.sc, .ctes = b->ctes};
+    if (!pl_groupings(p, x.s, &sets)) return false;
+    if (sets.n > 1) return pl_unsupported(p, q->at, "GROUP BY a list", "GROUPING SETS in LATERAL"), false;
+    if (!bind_group_by(&x, &sets, 0)) return false;
+    if (x.env.group_window) return pl_unsupported(p, q->at, "TABLE(TUMBLE(...)) in the query around", "a group window in LATERAL"), false;
+    if (!bind_items(&x)) return false;
+    *out = (lateral){.plain = is_plain(&x, q), .total = !x.s->has_group_by && (x.env.aggs.n || x.having), .n = x.items.n, .names = x.names.at, .items = x.items.at};
+    if (out->plain && !x.env.overs.n && !x.s->qualify) return true;
+    sel_order so = {.orders = &q->order_by, .keys = wr_new_n(p->arena, wr_sort_key, q->order_by.n)};
+    x.sc.outer = NULL;
+    if ((q->limit || q->offset) && !bind_order(&x, &so)) return false;
+    if (!may_be_lateral(&x, q, out->total)) return false;
+    wr_exprs group = {0};
+    for (uint32_t i = 0; i < n_keys; i++) wr_arr_apush(p->arena, &group, keys[i]);
+    for (uint32_t i = 0; i < x.n_group; i++) wr_arr_apush(p->arena, &group, x.group[i]);
+    x.group = group.at;
+    x.n_group = group.n;
+    x.is_agg = x.s->has_group_by || out->total;
+    out->first_key = x.items.n;
+    for (uint32_t i = 0; i < n_keys && !out->total; i++) {
+        wr_arr_apush(p->arena, &x.items, keys[i]);
+        wr_arr_apush(p->arena, &x.names, pl_printf(p, "key %u", i + 1));
+    }
+    if (!(out->node = build(&x))) return false;
+    if (out->total) out->items = out->node->calc.exprs, out->node = out->node->in[0];
+    if (x.s->distinct) out->node = pl_distinct(p, out->node, q->at);
+    if (q->limit || q->offset) out->node = limit_a_key(p, q, out->node, &so, out->first_key, n_keys);
+    return out->node != NULL;
+}
+
 static lnode *bind_grouping(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *so, const groupings *sets, uint32_t which, int64_t *ttl_us) {
     sel      x = {.p = p, .s = &q->select, .q = q};
     uint32_t first_scalar = p->scalars.n;

@@ -183,14 +183,29 @@ scope    pl_merge_scopes(pl *p, const scope *l, const scope *r);
 lnode   *pl_rename_columns(pl *p, lnode *n, const wr_ast_idents *columns, wr_span at);
 /* bind_lateral.c */
 lnode   *pl_bind_unnest(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte *ctes, bool outer, scope *sc);
+lnode   *pl_bind_lateral(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte *ctes, wr_join_kind kind, scope *sc);
 lnode   *pl_one_row(pl *p, wr_span at); /* what a SELECT without FROM reads */
+void     pl_join_ttl(pl *p, lnode *j, const scope *l, const scope *r);
+bool     pl_constant_count(pl *p, const wr_ast_expr *e, const char *what, uint64_t *out);
 /* grouping.c: empty when GROUP BY is a plain list */
 typedef WR_ARR(wr_ast_exprs) groupings;
 bool     pl_groupings(pl *p, const wr_ast_select *s, groupings *out);
 /* scalar.c */
+enum { PL_KEYS_MAX = 16 };
+bool     pl_split_equalities(pl *p, const subquery *s, const char *what, wr_expr **inner, wr_expr **outer, uint32_t *n, wr_span at);
 bool     pl_join_scalars(bind *b, lnode **node, const wr_ast_expr *e, const wr_ast_select *owner);
 /* bind_select.c */
 lnode   *pl_build_grouped(pl *p, const wr_ast_query *q, lnode *node, const scope *sc, pcte *ctes, wr_expr **keys, uint32_t n_keys, bool *is_count);
+typedef struct lateral { /* a correlated subquery in FROM, once for all values of what it is correlated by */
+    bool      plain;     /* a join and a list: items, over inner columns, then PL_OUTER + outer column */
+    bool      total;     /* aggregates of all its rows: node is their aggregation by the keys, items are over its columns */
+    lnode    *node;      /* neither: its columns, first_key: the keys */
+    uint32_t  n, first_key;
+    wr_expr **items;
+    wr_str   *names;
+} lateral;
+enum { PL_OUTER = 1 << 16 };
+bool     pl_build_lateral(bind *b, const wr_ast_query *q, subquery *s, wr_expr **keys, uint32_t n_keys, lateral *out);
 typedef struct sel_order { const wr_ast_orders *orders; uint32_t n_hidden; wr_sort_key *keys; } sel_order;
 lnode   *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *order);
 /* tvf.c */

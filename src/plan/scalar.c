@@ -77,19 +77,20 @@ static bool join_plain(pl *p, lnode **node, const wr_ast_expr *e, pcte *ctes, wr
 }
 
 /* Conjuncts inner expression = outer expression. Inner columns come first, then outer_base + column. */
-static bool split_equalities(pl *p, const subquery *s, wr_expr **inner, wr_expr **outer, uint32_t *n, wr_span at) {
+bool pl_split_equalities(pl *p, const subquery *s, const char *what, wr_expr **inner, wr_expr **outer, uint32_t *n, wr_span at) {
     wr_expr **parts = NULL;
     uint32_t  count = 0, n_inner = s->node->schema.n;
     pl_push_conjuncts(p, s->cond, &parts, &count);
     *n = 0;
-    for (uint32_t i = 0; i < count && *n < 16; i++) {
+    if (count > PL_KEYS_MAX) return pl_error(p, "54001", at, "%s compares more than %d columns", what, PL_KEYS_MAX), false;
+    for (uint32_t i = 0; i < count; i++) {
         wr_expr *e = parts[i];
         int      in = -1;
         if (wr_expr_is_call(e, "="))
             for (int k = 0; k < 2; k++)
                 if (!pl_uses(e->args[k], n_inner, UINT32_MAX) && !pl_uses(e->args[!k], 0, n_inner)) in = k;
         if (in < 0) {
-            pl_unsupported(p, e->at.line ? e->at : at, "compare with = only, or join with a GROUP BY subquery", "a correlated scalar subquery with another condition than equality");
+            pl_unsupported(p, e->at.line ? e->at : at, "compare with = only, or join with a GROUP BY subquery", "%s with another condition than equality", what);
             return false;
         }
         inner[*n] = e->args[in];
@@ -99,9 +100,9 @@ static bool split_equalities(pl *p, const subquery *s, wr_expr **inner, wr_expr 
 }
 
 static bool join_correlated(pl *p, lnode **node, bind *b, const wr_ast_expr *e, subquery *s, wr_expr **out) {
-    wr_expr *inner[16], *outer[16];
+    wr_expr *inner[PL_KEYS_MAX], *outer[PL_KEYS_MAX];
     uint32_t n_keys, n = (*node)->schema.n, n_inner = s->node->schema.n;
-    if (!split_equalities(p, s, inner, outer, &n_keys, e->at)) return false;
+    if (!pl_split_equalities(p, s, "a correlated scalar subquery", inner, outer, &n_keys, e->at)) return false;
     bool   is_count = false;
     lnode *g = pl_build_grouped(p, e->query, s->node, &s->sc, b->ctes, inner, n_keys, &is_count);
     if (!g) return false;
