@@ -1,8 +1,9 @@
 /* tools/gen_docs.c: prints one generated part of the documents, taken from the tables that the program itself works with.
  *
- * Usage      gen_docs functions | aggregates | connector NAME | source | format NAME | settings | names
+ * Usage      gen_docs parity LIST | functions | aggregates | connector NAME | source | format NAME | settings | names
  * Idea       tools/gen-docs puts what this prints between marks in docs/ and compares it there, so an option, a function or a setting cannot
  *            be added, renamed or removed without its line. `names` lists the parts, so that a connector without a place is an error.
+ *            `parity` tries every line of docs/sql/flink.list: what weir answers is computed, not claimed.
  * Memory     a short-lived program: nothing is freed.                                                                   */
 #include "api/session.h"
 #include "catalog/catalog.h"
@@ -11,6 +12,7 @@
 #include "format/format.h"
 #include "op/op.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void cell(wr_str text) {
@@ -152,9 +154,126 @@ static void settings(void) {
     }
 }
 
+/* ---- the parity table: docs/sql/flink.list, tried line by line ---- */
+typedef struct parity_row {
+    wr_str kind, name, sql, flink, note;
+    bool   value; /* the answer is compared, not only the plan */
+    char  *got;   /* weir's answer; NULL: none */
+    bool   yes;
+} parity_row;
+typedef struct parity_list { WR_ARR(parity_row) rows; wr_sbuf setup; } parity_list;
+
+typedef struct parity_answers { WR_ARR(char *) texts; } parity_answers;
+
+static wr_status parity_rows(void *arg, wr_str table, const wr_schema *schema, const wr_tz *tz, wr_batch *batch, wr_err *err) {
+    (void)table, (void)schema, (void)err;
+    parity_answers *got = arg;
+    for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
+        uint32_t row = wr_batch_row(batch, i), at = got->texts.n;
+        wr_sbuf  text = {0};
+        wr_vec_text(&batch->cols[0], row, tz, &text);
+        char *t = strdup(text.at ? text.at : "");
+        wr_sbuf_free(&text);
+        if (wr_kind_adds(wr_batch_kind(batch, row))) {
+            wr_arr_push(&got->texts, t);
+            continue;
+        }
+        while (at > 0 && strcmp(got->texts.at[at - 1], t)) at--;
+        if (at == 0) continue;
+        memmove(got->texts.at + at - 1, got->texts.at + at, (got->texts.n - at) * sizeof t);
+        got->texts.n--;
+    }
+    return WR_OK;
+}
+
+static void parity_try(parity_row *row, wr_str setup) {
+    parity_answers   got = {0};
+    wr_session_opts opts = {.n_workers = 1, .accept_unbounded = true, .arg = &got, .on_rows = parity_rows};
+    wr_session     *s = wr_session_new(&opts);
+    wr_err          err = {0};
+    wr_sbuf         sql = {0};
+    wr_session_set(s, "table.local-time-zone=UTC", &err);
+    wr_session_load_text(s, "setup", setup);
+    wr_session_plan(s); /* a table that weir does not have fails the lines that read it */
+    if (!row->value || wr_str_starts(row->sql, WR_STR("SELECT "))) wr_sbuf_add_str(&sql, row->sql);
+    else wr_sbuf_printf(&sql, "SELECT CAST(%.*s AS STRING)", WR_FMT(row->sql));
+    wr_session_load_text(s, "line", wr_sbuf_str(&sql));
+    row->yes = wr_session_plan(s) == WR_OK && wr_session_diags(s)->n_errors == 0;
+    if (row->yes && row->value) {
+        row->yes = wr_session_run(s, &err) == WR_OK && got.texts.n;
+        if (row->yes) row->got = got.texts.at[got.texts.n - 1]; /* the last row that stands */
+        row->yes = row->yes && wr_str_eq(wr_str_of(row->got), row->flink);
+    }
+    wr_session_free(s);
+}
+
+static wr_str next_part(wr_str *line) {
+    const char *at = memmem(line->ptr, line->len, " :: ", 4);
+    wr_str part = {line->ptr, at ? (size_t)(at - line->ptr) : line->len};
+    size_t used = part.len + (at ? 4 : 0);
+    *line = (wr_str){line->ptr + used, line->len - used};
+    return part;
+}
+
+static bool parity_read(const char *path, parity_list *list) {
+    FILE *f = fopen(path, "r");
+    if (!f) return false;
+    wr_str kind = {0};
+    bool   value = false;
+    char  *text = NULL;
+    size_t room = 0;
+    for (ssize_t n; (n = getline(&text, &room, f)) >= 0;) {
+        if (n && text[n - 1] == '\n') n--;
+        wr_str line = {strndup(text, (size_t)n), (size_t)n};
+        if (n == 0 || line.ptr[0] == '#') continue;
+        if (line.ptr[0] == '[') {
+            value = wr_str_starts(line, WR_STR("[value "));
+            const char *from = strchr(line.ptr, ' ') + 1;
+            kind = (wr_str){from, strlen(from) - 1};
+        } else if (line.ptr[0] == '$') {
+            wr_sbuf_printf(&list->setup, "%s;\n", line.ptr + 1);
+        } else {
+            parity_row row = {.kind = kind, .value = value, .name = next_part(&line), .sql = next_part(&line)};
+            row.flink = value ? next_part(&line) : (wr_str){0};
+            row.note = line;
+            wr_arr_push(&list->rows, row);
+        }
+    }
+    fclose(f);
+    free(text);
+    return list->rows.n != 0;
+}
+
+static void parity_answer(const parity_row *r) { /* how it differs */
+    if (r->value && !r->yes && r->got) fputs("gives `", stdout), cell(wr_str_of(r->got)), fputs(r->note.len ? "`: " : "`", stdout);
+    cell(r->note);
+}
+
+static bool parity(const char *path) {
+    parity_list list = {0};
+    if (!parity_read(path, &list)) return false;
+    size_t n = list.rows.n, all_yes = 0;
+    for (size_t i = 0; i < n; i++) parity_try(&list.rows.at[i], wr_sbuf_str(&list.setup)), all_yes += list.rows.at[i].yes;
+    printf("**%zu of %zu: %.1f %%**\n\n| kind | yes | of | |\n|---|---|---|---|\n", all_yes, n, 100.0 * (double)all_yes / (double)n);
+    for (size_t i = 0, end; i < n; i = end) {
+        size_t yes = 0;
+        for (end = i; end < n && wr_str_eq(list.rows.at[end].kind, list.rows.at[i].kind); end++) yes += list.rows.at[end].yes;
+        printf("| %.*s | %zu | %zu | %.0f %% |\n", WR_FMT(list.rows.at[i].kind), yes, end - i, 100.0 * (double)yes / (double)(end - i));
+    }
+    for (size_t i = 0; i < n; i++) {
+        const parity_row *r = &list.rows.at[i];
+        if (i == 0 || !wr_str_eq(r->kind, r[-1].kind))
+            printf("\n## %.*s\n\n| | tried | %sweir | differs how |\n|---|---|---|%s\n", WR_FMT(r->kind), r->value ? "Flink | " : "", r->value ? "---|---|" : "---|");
+        fputs("| ", stdout), cell(r->name), fputs(" | ", stdout), code_lines(r->sql), fputs(" | ", stdout);
+        if (r->value) cell(r->flink), fputs(" | ", stdout);
+        fputs(r->yes ? "yes | " : "no | ", stdout), parity_answer(r), puts(" |");
+    }
+    return true;
+}
+
 static void names(void) {
     size_t n;
-    puts("functions\naggregates\nsettings\nsource");
+    puts("functions\naggregates\nsettings\nsource\nparity docs/sql/flink.list");
     const wr_connector *const *c = wr_connectors(&n);
     for (size_t i = 0; i < n; i++)
         if (strcmp(c[i]->name, "result")) printf("connector %s\n", c[i]->name);
@@ -170,8 +289,9 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "settings")) settings();
     else if (!strcmp(what, "source")) options(wr_source_specs);
     else if (!strcmp(what, "names")) names();
+    else if (!strcmp(what, "parity") && argc > 2) return parity(argv[2]) ? 0 : 2;
     else if (!(argc > 2 && ((!strcmp(what, "connector") && connector(argv[2])) || (!strcmp(what, "format") && format(argv[2]))))) {
-        fprintf(stderr, "usage: gen_docs functions|aggregates|connector NAME|source|format NAME|settings|names\n");
+        fprintf(stderr, "usage: gen_docs parity LIST|functions|aggregates|connector NAME|source|format NAME|settings|names\n");
         return 2;
     }
     return 0;
