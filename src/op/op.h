@@ -293,6 +293,42 @@ wr_op *wr_limit_new(const wr_limit_opts *opts, const wr_schema *input, wr_op_ctx
 typedef struct wr_time_sort_opts { uint32_t time_col; uint32_t n_order; const wr_sort_key *order; } wr_time_sort_opts;
 wr_op *wr_time_sort_new(const wr_time_sort_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
 
+/* ---- MATCH_RECOGNIZE: output = key columns, then measures ---- */
+enum { WR_MATCH_VARS_MAX = 64, WR_MATCH_STATES_MAX = 4096 }; /* variables are bits of a word; {n,m} unfolds into states */
+typedef enum wr_match_skip { WR_MATCH_PAST_LAST_ROW, WR_MATCH_TO_NEXT_ROW, WR_MATCH_TO_FIRST, WR_MATCH_TO_LAST } wr_match_skip;
+typedef enum wr_match_ref_kind { WR_MATCH_REF_FIRST, WR_MATCH_REF_LAST, WR_MATCH_REF_AGG, WR_MATCH_REF_TIME } wr_match_ref_kind;
+typedef struct wr_match_ref {   /* a value of a (partial) match; conditions and measures are expressions over these as columns */
+    wr_match_ref_kind kind;
+    int32_t  var;               /* -1: any variable */
+    uint32_t offset, col;       /* FIRST, LAST: so many rows on, or back; column of the input */
+    wr_agg   agg;
+    wr_type  type;
+    wr_str   name;              /* "LAST(A.price, 1)" */
+} wr_match_ref;
+typedef struct wr_match_var {
+    wr_str   name;
+    int32_t  given;             /* BOOLEAN column that says it, where the condition needs nothing but the row; -1 */
+    wr_expr *cond;              /* over the refs; NULL: every row will do (or `given`) */
+} wr_match_var;
+typedef struct wr_match_step { uint32_t var, min, max; /* max UINT32_MAX: endless */ bool greedy; } wr_match_step;
+typedef struct wr_match_opts {
+    uint32_t             n_keys, n_order, n_vars, n_steps, n_refs, n_measures;
+    const uint32_t      *keys;
+    uint32_t             time_col;
+    const wr_sort_key   *order;      /* among rows of the same time */
+    const wr_match_var  *vars;
+    const wr_match_step *steps;      /* one after the other, no row between */
+    const wr_match_ref  *refs;
+    wr_expr            **measures;   /* over the refs */
+    wr_match_skip        skip;
+    uint32_t             skip_var;
+    int64_t              within_us;  /* a match begun at t ends before t + within; 0 = no bound */
+    bool                 within_is_ttl; /* it was not in the query: the state's time to live */
+} wr_match_opts;
+double wr_match_key_bytes(double key_bytes);
+double wr_match_row_bytes(double row_bytes); /* a row that waits or that a partial match holds */
+wr_op *wr_match_new(const wr_match_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+
 /* ---- what joins and the like keep, in bytes, from their structs: a key without rows, and a stored row when a key has so many of them at a time.
  * key_bytes, row_bytes: encoded (type/rowcodec.h). ---- */
 double wr_join_heap_slack_bytes(double used); /* of an operator that stores rows, beside them */

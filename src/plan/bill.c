@@ -654,6 +654,35 @@ static void bill_over(account *a) {
     snprintf(b->keeps, sizeof b->keeps, "rows ahead of the watermark; per key %s%s", rows_back > 0 ? "its last rows and " : "", reach > 0 ? "the rows of the frame" : "accumulators");
 }
 
+static void bill_match(account *a) {
+    const wr_match_opts *o = &a->n->match;
+    wr_bill *b = a->b;
+    double   key = key_len(a, 0, o->keys, o->n_keys), row = row_len(a, 0);
+    char     t[48];
+    by_keys(a, a->n->inputs[0].node, o->keys, o->n_keys, 0, false);
+    b->windows = 1;
+    b->key_bytes = wr_match_key_bytes(key);
+    b->row_bytes = wr_match_row_bytes(row);
+    wr_units keys = keys_units(a, 0, o->keys, o->n_keys), rows;
+    if (o->within_us) {
+        b->bound = WR_BOUND_TIME;
+        b->retention_us = (double)o->within_us + b->in[0].delay_us;
+        text_us(t, sizeof t, (double)o->within_us);
+        snprintf(b->bounded_by, sizeof b->bounded_by, o->within_is_ttl ? "%s of event time (TTL)" : "%s of event time (WITHIN)", t);
+        rows = rows_within(a, 0, b->retention_us);
+        keys = within(a, keys, b->retention_us, 0, 0);
+    } else {
+        rows = rows_within(a, 0, b->in[0].delay_us);
+        if (pl_match_endless(o)) {
+            b->bound = WR_BOUND_NOTHING;
+            snprintf(b->bounded_by, sizeof b->bounded_by, "nothing");
+        }
+    }
+    in_map(add_part(a, true, b->key_bytes, KEY_HEAD + key, keys, "a key that a match has begun for"), wr_kmap_entry_bytes(96, key));
+    add_part(a, false, b->row_bytes, ROW_HEAD + row, rows, "a row of a partial match, or ahead of the watermark");
+    snprintf(b->keeps, sizeof b->keeps, "rows of partial matches; rows ahead of the watermark");
+}
+
 static void bill_other(account *a) {
     wr_bill *b = a->b;
     b->windows = 1;
@@ -714,6 +743,7 @@ static void bill_node(wr_pnode *n, const wr_bill_facts *facts, wr_arena *arena) 
     case WR_P_TOP_N: bill_top_n(&a); break;
     case WR_P_DEDUP: bill_dedup(&a); break;
     case WR_P_NORMALIZE: bill_normalize(&a); break;
+    case WR_P_MATCH: bill_match(&a); break;
     case WR_P_OVER: bill_over(&a); break;
     default: bill_other(&a); break;
     }
@@ -781,6 +811,21 @@ static void refuse_unbounded(phys *h, const wr_pnode *n, const side_bound *bound
     wr_sbuf_free(&detail);
 }
 
+static void refuse_endless_match(phys *h, const wr_pnode *n) {
+    pl          *p = h->p;
+    const pinfo *f = ph_info(h, n->inputs[0].node);
+    double       r = f->rate > 0 ? f->rate : ASSUMED_RATE, bytes = wr_match_row_bytes(encoded_row(f->row_bytes, &n->inputs[0].node->schema));
+    wr_sbuf      detail = {0};
+    wr_sbuf_printf(&detail, "rows that may all stay: %.0f rows/s x %.0f B = ", r, bytes);
+    wr_text_size((int64_t)(r * bytes * 86400), &detail);
+    wr_sbuf_addz(&detail, f->rate_declared ? " a day" : " a day (rate assumed: 1,000 rows/s; declare 'stats.rows-per-second' on the table)");
+    pl_error(p, "WR101", n->at, "nothing bounds the memory of this MATCH_RECOGNIZE: a variable with * or + may go on for ever");
+    wr_diags_detail(p->diags, "%.*s", WR_FMT(wr_sbuf_str(&detail)));
+    wr_diags_hint(p->diags, "add WITHIN INTERVAL '1' HOUR after PATTERN (...); or bound the quantifier: A{1,100}; or SET 'table.exec.state.ttl' = '1 d' (the same as WITHIN); or accept the "
+                            "growth: SET 'state.unbounded' = 'accepted'");
+    wr_sbuf_free(&detail);
+}
+
 void ph_bill(phys *h) {
     for (uint32_t i = 0; i < h->job->nodes.n; i++) {
         wr_pnode *n = h->job->nodes.at[i];
@@ -798,6 +843,8 @@ void ph_bill(phys *h) {
             side_bound s[2] = {(side_bound)n->bill.in[0].bound, (side_bound)n->bill.in[1].bound};
             if (s[0] == SIDE_NOTHING || s[1] == SIDE_NOTHING) refuse_unbounded(h, n, s);
         }
+        bool ends = ph_info(h, n)->bounded && wr_str_ieq(wr_catalog_get(h->p->ctx->catalog, "execution.runtime-mode"), WR_STR("batch"));
+        if (n->kind == WR_P_MATCH && !h->p->accept_unbounded && !ends && !n->match.within_us && pl_match_endless(&n->match)) refuse_endless_match(h, n);
         bill_node(n, NULL, h->p->arena);
     }
 }

@@ -102,6 +102,11 @@ bool wr_bill_watch_of(const wr_pnode *n, uint32_t input, wr_bill_watch *w) {
         if (!n->dedup.keep_last && n->dedup.time_col >= 0) w->keep_us = 0, w->time_col = n->dedup.time_col;
         break;
     case WR_P_NORMALIZE: watch_keys(w, n->normalize.keys, n->normalize.n_keys); break;
+    case WR_P_MATCH:
+        watch_keys(w, n->match.keys, n->match.n_keys);
+        if (n->match.within_us) watch_time(w, (int32_t)n->match.time_col, n->match.within_us, n->match.within_us);
+        else w->keep_us = 0, w->time_col = (int32_t)n->match.time_col;
+        break;
     case WR_P_TIME_SORT: w->keep_us = 0, w->time_col = (int32_t)n->time_sort.time_col; break;
     default: return false;
     }

@@ -270,9 +270,14 @@ static wr_expr *field_access(bind *b, wr_expr *e, wr_ast_ident name, wr_span at)
 static wr_expr *column(bind *b, const wr_ast_expr *e) {
     uint32_t used = 0;
     wr_type  type;
-    int      col = pl_resolve_column(b, &e->name, &used, &type, true);
-    if (col < 0) return NULL;
-    wr_expr *x = wr_expr_col(b->p->arena, (uint32_t)col, type, e->at);
+    wr_expr *x = NULL;
+    if (b->match) {
+        x = pl_match_column(b, e, &used);
+    } else {
+        int col = pl_resolve_column(b, &e->name, &used, &type, true);
+        if (col >= 0) x = wr_expr_col(b->p->arena, (uint32_t)col, type, e->at);
+    }
+    if (!x) return NULL;
     for (uint32_t i = used; i < e->name.n; i++) x = field_access(b, x, e->name.part[i], e->at);
     return x;
 }
@@ -573,6 +578,7 @@ static bool json_clauses(bind *b, const wr_ast_expr *e, wr_expr **args, uint32_t
 static wr_expr *call(bind *b, const wr_ast_expr *e) {
     const wr_ast_call *c = &e->call;
     wr_expr           *out;
+    if (b->match && !c->over && pl_match_call(b, e, &out)) return out;
     if (c->over) return over(b, e);
     if (pl_is_agg_call(e)) return aggregate(b, e);
     if (group_window_property(b, e, &out)) return out;

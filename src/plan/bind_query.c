@@ -265,7 +265,7 @@ lnode *pl_bind_ref(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
         scope none = {0};
         return pl_bind_unnest(p, pl_one_row(p, ref->at), &none, ref, ctes, false, sc);
     }
-    case WR_AST_REF_MATCH: return pl_unsupported(p, ref->at, NULL, "MATCH_RECOGNIZE");
+    case WR_AST_REF_MATCH: n = pl_bind_match(p, ref, ctes); break;
     }
     if (!n) return NULL;
     n = pl_rename_columns(p, n, &ref->columns, ref->at);

@@ -7,6 +7,7 @@
  * Invariant  depends on nothing but the plan graph; equal texts for equal graphs. Texts longer than LONG are folded to a hash.
  * Memory     an arena of its own, freed with the identities.                                                            */
 #include "plan/identity.h"
+#include "plan/logical.h"
 #include "base/hash.h"
 #include <stdio.h>
 
@@ -86,6 +87,20 @@ static void put_over_fn(wr_sbuf *b, const wr_over_fn *fn, const facts *in) {
     else wr_sbuf_printf(b, "%lld", (long long)fn->frame.preceding);
 }
 
+static void put_match(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, const facts *in) {
+    const wr_match_opts *o = &n->match;
+    wr_schema            refs = pl_match_refs(x->arena, o);
+    pl_match_text(o, b);
+    wr_sbuf_addz(b, " by "), put_cols(b, in, o->keys, o->n_keys);
+    wr_sbuf_printf(b, " order %.*s, ", WR_FMT(in->cols[o->time_col].name)), put_order(b, in, o->order, o->n_order);
+    wr_sbuf_printf(b, " skip %d %u within %lld", (int)o->skip, o->skip_var, (long long)o->within_us);
+    for (uint32_t i = 0; i < o->n_vars; i++) {
+        wr_sbuf_printf(b, " %.*s: ", WR_FMT(o->vars[i].name));
+        if (o->vars[i].given >= 0) wr_sbuf_printf(b, "%.*s", WR_FMT(in->cols[o->vars[i].given].name));
+        if (o->vars[i].cond) wr_expr_text(o->vars[i].cond, &refs, b);
+    }
+}
+
 /* Which rows a keyed or windowed node remembers, and by what; without what it keeps of them. */
 static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, bool bare) {
     const facts *in = n->n_inputs ? input(x, n, 0) : NULL;
@@ -116,6 +131,7 @@ static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, b
     case WR_P_NORMALIZE: wr_sbuf_addz(b, n->normalize.materialize ? "materialized by " : "by "), put_cols(b, in, n->normalize.keys, n->normalize.n_keys); break;
     case WR_P_LIMIT: wr_sbuf_printf(b, "%llu %llu", (unsigned long long)n->limit.offset, (unsigned long long)n->limit.n); break;
     case WR_P_TIME_SORT: put_order(b, in, n->time_sort.order, n->time_sort.n_order); break;
+    case WR_P_MATCH: put_match(b, x, n, in); break;
     case WR_P_OVER:
         wr_sbuf_addz(b, "by "), put_cols(b, in, n->over.keys, n->over.n_keys);
         wr_sbuf_printf(b, " order %.*s", WR_FMT(in->cols[n->over.time_col].name));
@@ -181,6 +197,18 @@ static void join_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b
     for (uint32_t i = 0; i < n->schema.n; i++) {
         const wr_field *c = i < nl ? &l->cols[i] : &r->cols[i - nl];
         wr_sbuf_printf(b, "%s%.*s", !same ? "" : i < nl ? "left:" : "right:", WR_FMT(c->name));
+        f->cols[i] = column(x, b, n->schema.fields[i].type);
+    }
+}
+
+static void match_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b) {
+    wr_schema refs = pl_match_refs(x->arena, &n->match);
+    for (uint32_t i = 0; i < n->schema.n; i++) {
+        if (i < n->match.n_keys) {
+            f->cols[i] = input(x, n, 0)->cols[n->match.keys[i]];
+            continue;
+        }
+        wr_expr_text(n->match.measures[i - n->match.n_keys], &refs, b);
         f->cols[i] = column(x, b, n->schema.fields[i].type);
     }
 }
@@ -253,6 +281,7 @@ static void find_facts(wr_identities *x, const wr_pnode *n, wr_sbuf *b) {
     case WR_P_INTERVAL_JOIN: case WR_P_TEMPORAL_JOIN: case WR_P_JOIN: case WR_P_WINDOW_JOIN: join_facts(x, n, f, b); break;
     case WR_P_UNNEST: unnest_facts(x, n, f, b); break;
     case WR_P_OVER: over_facts(x, n, f, b); break;
+    case WR_P_MATCH: match_facts(x, n, f, b); break;
     default: other_facts(x, n, f, b); break;
     }
     put_meaning(b, x, n, false);
@@ -305,7 +334,7 @@ bool wr_identity_layout(const wr_identities *x, const wr_pnode *n, wr_sbuf *out)
     case WR_P_GROUP_AGG: layout_aggs(x, n, n->group_agg.aggs, n->group_agg.n_aggs, n->group_agg.retract_input, out); return true;
     case WR_P_WINDOW_AGG: layout_aggs(x, n, n->window_agg.aggs, n->window_agg.n_aggs, n->window_agg.retract_input, out); return true;
     case WR_P_INTERVAL_JOIN: case WR_P_TEMPORAL_JOIN: case WR_P_JOIN: case WR_P_WINDOW_JOIN: case WR_P_TOP_N: case WR_P_DEDUP: case WR_P_NORMALIZE:
-    case WR_P_TIME_SORT: case WR_P_LIMIT:
+    case WR_P_TIME_SORT: case WR_P_LIMIT: case WR_P_MATCH:
         layout_rows(x, n, out);
         return true;
     case WR_P_OVER: /* whole rows wait; what functions keep of those that came out depends on the functions and their order */

@@ -12,6 +12,7 @@
 typedef enum lkind {
     L_SCAN, L_VALUES, L_CALC, L_TVF, L_AGG, L_JOIN, L_RANK, L_OVER, L_LIMIT, L_SORT, L_UNION, L_UNNEST,
     L_WINDOW_AGG, L_INTERVAL_JOIN, L_TEMPORAL_JOIN, L_WINDOW_JOIN, L_TOP_N, L_DEDUP, L_TIME_SORT, /* made by convert */
+    L_MATCH,
 } lkind;
 
 typedef struct lwin { /* rows of one window: columns of its bounds, -1 = not in the row */
@@ -83,6 +84,7 @@ struct lnode {
         } rank;                                /* RANK, TOP_N, DEDUP, SORT, TIME_SORT (order only) */
         struct { uint32_t n_keys, *keys, n_fns; wr_sort_key order; wr_over_fn *fns; } over; /* output: the input's columns, then one a function */
         struct { uint64_t offset, n; } limit;
+        wr_match_opts match;                   /* what it points to is never changed in place */
         struct { uint32_t col, n_pass, *pass; bool outer, ordinality; } unnest; /* output: passing columns of the input, then what an element gives */
     };
 };
@@ -146,6 +148,7 @@ typedef struct agg_env { /* aggregates and OVER calls met while binding a SELECT
     uint32_t  n_keys, n_absent;
 } agg_env;
 
+typedef struct match_env match_env;
 typedef struct bind {
     pl      *p;
     scope   *sc;
@@ -153,6 +156,7 @@ typedef struct bind {
     const char *clause;  /* "WHERE", for messages */
     pcte    *ctes;
     bool     quiet_time; /* keep time attributes of bare columns */
+    match_env *match;    /* in DEFINE and MEASURES of MATCH_RECOGNIZE */
 } bind;
 
 /* bind_expr.c */
@@ -211,6 +215,14 @@ lnode   *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *ord
 /* tvf.c */
 lnode   *pl_bind_tvf(pl *p, const wr_ast_ref *ref, pcte *ctes);
 bool     pl_group_window(bind *b, const wr_ast_expr *call, wr_window *out, wr_type *time_type, wr_expr **time);
+
+/* bind_match.c */
+lnode   *pl_bind_match(pl *p, const wr_ast_ref *ref, pcte *ctes);
+wr_expr *pl_match_column(bind *b, const wr_ast_expr *e, uint32_t *used);
+bool     pl_match_call(bind *b, const wr_ast_expr *e, wr_expr **out);
+void     pl_match_text(const wr_match_opts *o, wr_sbuf *out);           /* "A B* C" */
+wr_schema pl_match_refs(wr_arena *arena, const wr_match_opts *o);       /* names and types of what conditions and measures are over */
+bool     pl_match_endless(const wr_match_opts *o);                      /* a match may have any number of rows */
 
 /* logical.c */
 lnode   *pl_node(pl *p, lkind kind, wr_span at, uint32_t n_in, lnode *a, lnode *b);

@@ -458,6 +458,22 @@ static lnode *convert_rank(pl *p, lnode *n) {
     return convert_over(p, o);
 }
 
+static lnode *convert_match(pl *p, lnode *n) {
+    lnode   *in = n->in[0];
+    wr_type  time = in->schema.fields[n->match.time_col].type;
+    if (in->props.updating) {
+        pl_error(p, "0A000", n->at, "MATCH_RECOGNIZE takes only inserts, but '%.*s' changes rows", WR_FMT(pl_label(in)));
+        return NULL;
+    }
+    if (time.attr != WR_TIME_ROWTIME) {
+        pl_error(p, "42804", n->at, "MATCH_RECOGNIZE needs an event-time column, but '%.*s' lost that property below (a regular join or an aggregation makes it plain)",
+                 WR_FMT(in->schema.fields[n->match.time_col].name));
+        return NULL;
+    }
+    n->props = (lprops){.bounded = in->props.bounded, .win = {.start = -1, .end = -1, .time = -1}, .rate = in->props.rate};
+    return n;
+}
+
 static lnode *convert_node(pl *p, lnode *n) {
     switch (n->kind) {
     case L_SCAN: return convert_scan(p, n);
@@ -481,6 +497,7 @@ static lnode *convert_node(pl *p, lnode *n) {
         n->props.win.on = false;
         return n;
     case L_UNION: return convert_union(p, n);
+    case L_MATCH: return convert_match(p, n);
     case L_UNNEST: return convert_unnest(p, n);
     default: return n;
     }

@@ -72,6 +72,16 @@ static void put_over(wr_sbuf *b, const wr_over_opts *o) {
     }
 }
 
+static void put_match(wr_sbuf *b, const wr_match_opts *o) {
+    put_cols(b, "k", o->keys, o->n_keys);
+    put_order(b, o->order, o->n_order);
+    wr_sbuf_printf(b, " t%u s%d,%u in %lld ", o->time_col, (int)o->skip, o->skip_var, (long long)o->within_us);
+    pl_match_text(o, b);
+    for (uint32_t i = 0; i < o->n_refs; i++) wr_sbuf_printf(b, " %.*s#%u,%d", WR_FMT(o->refs[i].name), o->refs[i].col, o->refs[i].agg.arg);
+    for (uint32_t i = 0; i < o->n_vars; i++) wr_sbuf_printf(b, " %d", o->vars[i].given), put_expr(b, o->vars[i].cond);
+    for (uint32_t i = 0; i < o->n_measures; i++) put_expr(b, o->measures[i]);
+}
+
 static void structure(const wr_pnode *n, wr_sbuf *b) {
     wr_sbuf_printf(b, "%s", wr_pnode_kind_name(n->kind));
     for (uint32_t i = 0; i < n->n_inputs; i++) wr_sbuf_printf(b, " <%u/%d", n->inputs[i].node->index, (int)n->inputs[i].exchange), put_cols(b, "k", n->inputs[i].keys, n->inputs[i].n_keys);
@@ -127,6 +137,7 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
     case WR_P_LIMIT: wr_sbuf_printf(b, " %llu %llu", (unsigned long long)n->limit.offset, (unsigned long long)n->limit.n); break;
     case WR_P_TIME_SORT: put_order(b, n->time_sort.order, n->time_sort.n_order); break;
     case WR_P_OVER: put_over(b, &n->over); break;
+    case WR_P_MATCH: put_match(b, &n->match); break;
     case WR_P_UNION: break;
     case WR_P_UNNEST:
         put_cols(b, "p", n->unnest.pass, n->unnest.n_pass);
@@ -492,6 +503,18 @@ static wr_pnode *build_over(phys *h, lnode *n) {
     return ph_put(h, o, i);
 }
 
+static wr_pnode *build_match(phys *h, lnode *n) {
+    wr_pnode *in = ph_build(h, n->in[0]), *m = ph_new(h, WR_P_MATCH, n->schema, n->at);
+    pinfo     i = info_of(n);
+    m->match = n->match;
+    m->n_inputs = 1;
+    ph_input(h, &m->inputs[0], in, n->match.keys, n->match.n_keys);
+    m->single = n->match.n_keys == 0;
+    set_hash(h, &i, first_cols(h, n->match.n_keys), n->match.n_keys);
+    if (!m->match.within_us && pl_match_endless(&m->match) && h->p->ttl_us > 0) m->match.within_us = h->p->ttl_us, m->match.within_is_ttl = true;
+    return ph_put(h, m, i);
+}
+
 static wr_pnode *build_limit(phys *h, lnode *n) {
     wr_pnode *in = ph_build(h, n->in[0]), *l = ph_new(h, WR_P_LIMIT, n->schema, n->at);
     pinfo     i = info_of(n);
@@ -583,6 +606,7 @@ wr_pnode *ph_build(phys *h, lnode *n) {
     case L_TIME_SORT: return build_ranked(h, n);
     case L_OVER: return build_over(h, n);
     case L_LIMIT: return build_limit(h, n);
+    case L_MATCH: return build_match(h, n);
     case L_UNION: return build_union(h, n);
     default: wr_panic(__FILE__, __LINE__, "logical node that convert should have replaced");
     }

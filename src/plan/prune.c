@@ -426,6 +426,59 @@ static lnode *prune_unnest(pl *p, lnode *n, const bool *need, uint32_t *map) {
     return c;
 }
 
+/* ---- MATCH_RECOGNIZE: keys stay, measures that nobody reads go, and with them the values that only they are over ---- */
+
+static lnode *prune_match(pl *p, lnode *n, const bool *need, uint32_t *map) {
+    const wr_match_opts *o = &n->match;
+    part      x = start(p, n->in[0]);
+    lnode    *c = copy_node(p, n);
+    bool     *keep = wr_new_n(p->arena, bool, n->schema.n + 1), *used = wr_new_n(p->arena, bool, o->n_refs + 1);
+    uint32_t *ref_map = wr_new_n(p->arena, uint32_t, o->n_refs + 1), n_refs = 0, n_measures = 0;
+    for (uint32_t i = 0; i < n->schema.n; i++) keep[i] = i < o->n_keys || need[i];
+    for (uint32_t i = 0; i < o->n_measures; i++)
+        if (keep[o->n_keys + i]) need_expr(o->measures[i], used);
+    for (uint32_t i = 0; i < o->n_vars; i++) {
+        if (o->vars[i].cond) need_expr(o->vars[i].cond, used);
+        if (o->vars[i].given >= 0) x.need[o->vars[i].given] = true;
+    }
+    need_cols(o->keys, o->n_keys, x.need);
+    x.need[o->time_col] = true;
+    for (uint32_t i = 0; i < o->n_order; i++) x.need[o->order[i].col] = true;
+    for (uint32_t i = 0; i < o->n_refs; i++) {
+        const wr_match_ref *r = &o->refs[i];
+        if (used[i] && r->kind == WR_MATCH_REF_AGG && r->agg.arg >= 0) x.need[r->agg.arg] = true;
+        else if (used[i] && (r->kind == WR_MATCH_REF_FIRST || r->kind == WR_MATCH_REF_LAST)) x.need[r->col] = true;
+    }
+    run(p, &x);
+    c->in[0] = x.n;
+    wr_match_ref *refs = wr_new_n(p->arena, wr_match_ref, o->n_refs + 1);
+    for (uint32_t i = 0; i < o->n_refs; i++) {
+        ref_map[i] = used[i] ? n_refs : UINT32_MAX;
+        if (!used[i]) continue;
+        wr_match_ref *r = &refs[n_refs++];
+        *r = o->refs[i];
+        if (r->kind == WR_MATCH_REF_AGG) r->agg.arg = r->agg.arg >= 0 ? (int32_t)x.map[r->agg.arg] : -1;
+        else if (r->kind != WR_MATCH_REF_TIME) r->col = x.map[r->col];
+    }
+    wr_match_var *vars = wr_new_n(p->arena, wr_match_var, o->n_vars);
+    for (uint32_t i = 0; i < o->n_vars; i++) {
+        vars[i] = o->vars[i];
+        if (vars[i].given >= 0) vars[i].given = (int32_t)x.map[vars[i].given];
+        if (vars[i].cond) vars[i].cond = wr_expr_remap(p->arena, vars[i].cond, ref_map);
+    }
+    wr_sort_key *order = wr_new_n(p->arena, wr_sort_key, o->n_order + 1);
+    for (uint32_t i = 0; i < o->n_order; i++) order[i] = o->order[i], order[i].col = x.map[order[i].col];
+    c->match.measures = wr_new_n(p->arena, wr_expr *, o->n_measures + 1);
+    for (uint32_t i = 0; i < o->n_measures; i++)
+        if (keep[o->n_keys + i]) c->match.measures[n_measures++] = wr_expr_remap(p->arena, o->measures[i], ref_map);
+    c->match.keys = remap_cols(p, o->keys, o->n_keys, x.map);
+    c->match.time_col = x.map[o->time_col];
+    c->match.order = order, c->match.vars = vars, c->match.refs = refs, c->match.n_refs = n_refs, c->match.n_measures = n_measures;
+    keep_fields(p, c, &n->schema, keep, map);
+    move_props(p, c, &n->props, map);
+    return c;
+}
+
 lnode *pl_prune(pl *p, lnode *n, const bool *asked, uint32_t *map) {
     bool *need = wr_new_n(p->arena, bool, n->schema.n + 1), any = false;
     for (uint32_t i = 0; i < n->schema.n; i++) any |= need[i] = asked[i];
@@ -444,6 +497,7 @@ lnode *pl_prune(pl *p, lnode *n, const bool *asked, uint32_t *map) {
     case L_UNNEST: return prune_unnest(p, n, need, map);
     case L_OVER: return prune_over(p, n, need, map);
     case L_UNION: return prune_union(p, n, need, map);
+    case L_MATCH: return prune_match(p, n, need, map);
     default: return prune_pass(p, n, need, map);
     }
 }

@@ -7,7 +7,7 @@
 
 const char *wr_pnode_kind_name(wr_pnode_kind kind) {
     static const char *const NAMES[] = {"source", "values", "calc", "window_tvf", "window_agg", "group_agg", "interval_join", "temporal_join", "join",
-                                        "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg", "unnest", "over"};
+                                        "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg", "unnest", "over", "match"};
     return NAMES[kind];
 }
 
@@ -122,6 +122,25 @@ static void over_title(wr_sbuf *b, const wr_schema *in, const wr_over_opts *o) {
     wr_sbuf_printf(b, " in order of %.*s", WR_FMT(in->fields[o->time_col].name));
 }
 
+static void match_title(wr_sbuf *b, const wr_pnode *n) {
+    const wr_schema     *in = &n->inputs[0].node->schema;
+    const wr_match_opts *o = &n->match;
+    wr_arena            *arena = wr_arena_new(NULL);
+    wr_schema            refs = pl_match_refs(arena, o);
+    wr_sbuf_addc(b, '(');
+    pl_match_text(o, b);
+    wr_sbuf_addc(b, ')');
+    if (o->n_keys) wr_sbuf_addz(b, " by "), cols(b, in, o->keys, o->n_keys);
+    wr_sbuf_printf(b, " in order of %.*s", WR_FMT(in->fields[o->time_col].name));
+    if (o->within_us) wr_sbuf_addz(b, " within "), duration(b, o->within_us);
+    for (uint32_t i = 0, shown = 0; i < o->n_vars; i++) {
+        if (!o->vars[i].cond) continue;
+        wr_sbuf_printf(b, "%s%.*s: ", shown++ ? ", " : " where ", WR_FMT(o->vars[i].name));
+        wr_expr_text(o->vars[i].cond, &refs, b);
+    }
+    wr_arena_free(arena);
+}
+
 static void title(const wr_pnode *n, wr_sbuf *b) {
     const wr_schema *in = n->n_inputs ? &n->inputs[0].node->schema : &n->schema;
     switch (n->kind) {
@@ -183,6 +202,7 @@ static void title(const wr_pnode *n, wr_sbuf *b) {
         wr_sbuf_printf(b, "each element of %.*s%s%s", WR_FMT(in->fields[n->unnest.col].name), n->unnest.ordinality ? " with its position" : "", n->unnest.outer ? ", or NULL" : "");
         break;
     case WR_P_OVER: over_title(b, in, &n->over); break;
+    case WR_P_MATCH: match_title(b, n); break;
     case WR_P_UNION: wr_sbuf_printf(b, "%u inputs", n->n_union); break;
     case WR_P_SINK:
         if (n->sink.is_result) wr_sbuf_addz(b, "result of SELECT");
