@@ -2,7 +2,10 @@
 CREATE TABLE payments (
   payment_id BIGINT, order_id BIGINT, user_id BIGINT, amount DECIMAL(10, 2), status STRING, ts TIMESTAMP(3),
   WATERMARK FOR ts AS ts - INTERVAL '10' SECOND
-) WITH ('connector' = 'filesystem', 'path' = '${IN}/payments.jsonl', 'format' = 'json');
+) WITH (
+  'connector' = 'filesystem', 'path' = '${IN}/payments.jsonl', 'format' = 'json',
+  'on-error' = 'skip', 'watermark.future-guard' = '6 h' -- what is broken or dated far ahead is counted, and left out
+);
 
 SELECT user_id, tries, amount, lost, first_try, success
 FROM payments MATCH_RECOGNIZE (
