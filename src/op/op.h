@@ -361,7 +361,7 @@ typedef struct wr_over_fn {
 typedef struct wr_over_opts {
     uint32_t          n_keys;   /* PARTITION BY */
     const uint32_t   *keys;
-    uint32_t          time_col;
+    int32_t           time_col; /* event time; -1: order of arrival, rows come out at once. Then no RANGE frames */
     uint32_t          n_fns;
     const wr_over_fn *fns;
 } wr_over_opts;

@@ -8,6 +8,7 @@
  *            sets of values for MIN, MAX, DISTINCT, lists for FIRST, LAST, LISTAGG) is; what cannot (sums of floats, variances, decimals
  *            that may overflow) goes through two stacks: `front` holds for each of the older rows of the frame the sum from it to the newest
  *            row that was there when front was made, the block the rows since. So nothing drifts, at a constant cost a row.
+ * Arrival    without a time column rows are numbered as they arrive, which stands for their time, and come out with the batch that brought them.
  * Late rows  as Flink: with ROWS n PRECEDING only, a row is dropped iff an earlier arrival of its key has a time in [its time, W], W being the
  *            row's own watermark; with any other function iff its time is at or behind W. Both depend on rows only, not on timing.
  * Invariant  row numbers of a key count from 0 and never change; kept holds [kept_from, n_out). A saved image rebuilds `front` from
@@ -62,6 +63,7 @@ typedef struct over {
     wr_kmap      *map;
     wr_timers    *timers;        /* payload: slot * 2 + (1: to forget the key) */
     uint64_t      seq, n_rows;
+    int64_t       arrivals;      /* by arrival: the "time" of the last row; part of the state */
     uint32_t      round, batch_no;
     int64_t       front_bytes, told;
     /* scratch of one input batch */
@@ -123,10 +125,13 @@ static bool is_late(const over *o, keyed *k, int64_t time_us, int64_t wm_us) {
 
 static bool is_idle(const keyed *k) { return !k->waiting.n && !k->n_timers && !k->out; }
 
+static wr_status drain(over *o, int64_t wm_us, wr_out *out, bool *more, wr_err *err);
+
 static wr_status on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *out, wr_err *err) {
     over    *o = (over *)op;
     uint32_t n = wr_batch_live(batch);
-    (void)input, (void)out;
+    bool     by_arrival = o->opts.time_col < 0;
+    (void)input;
     if (!n) return WR_OK;
     const uint64_t *hash = wr_op_hash(batch, o->opts.keys, o->opts.n_keys, o->hash);
     WR_TRY(wr_kmap_find(o->map, batch, o->opts.keys, hash, true, o->slots, o->created, err));
@@ -137,9 +142,10 @@ static wr_status on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *ou
         keyed   *k = o->values[i];
         int64_t  time_us = 0, wm_us = batch->row_wm_us ? batch->row_wm_us[row] : WR_TIME_MIN;
         wr_dassert(wr_batch_kind(batch, row) == WR_KIND_INSERT);
-        s = wr_op_row_time(&batch->cols[o->opts.time_col], row, &time_us, err);
+        if (by_arrival) time_us = ++o->arrivals;
+        else s = wr_op_row_time(&batch->cols[o->opts.time_col], row, &time_us, err);
         if (s != WR_OK) break;
-        if (is_late(o, k, time_us, wm_us)) {
+        if (!by_arrival && is_late(o, k, time_us, wm_us)) {
             op->ctx->ledger->dropped[WR_REASON_LATE]++;
             continue;
         }
@@ -151,6 +157,7 @@ static wr_status on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *ou
     }
     for (uint32_t i = 0; i < n; i++) /* a late row of a key never seen leaves no entry behind */
         if (o->created[i] && is_idle(o->values[i])) wr_kmap_remove(o->map, o->slots[i]);
+    if (by_arrival && s == WR_OK) s = drain(o, o->arrivals, out, NULL, err);
     charge(o);
     return s;
 }
@@ -524,12 +531,11 @@ static wr_status work(over *o, wr_batch *b, wr_err *err) {
     return WR_OK;
 }
 
-static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err) {
-    over     *o = (over *)op;
+/* All that is due comes out; with `more` only until downstream asks to pause. */
+static wr_status drain(over *o, int64_t wm_us, wr_out *out, bool *more, wr_err *err) {
     wr_status s = WR_OK;
-    *more = false;
     while (s == WR_OK && wr_timers_count(o->timers) && wr_timers_first(o->timers) <= wm_us) {
-        if (out->full(out)) {
+        if (more && out->full(out)) {
             *more = true;
             break;
         }
@@ -544,6 +550,13 @@ static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more,
         if (s == WR_OK && b) s = wr_emit(out, b, err);
         else wr_batch_unref(b);
     }
+    return s;
+}
+static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err) {
+    over     *o = (over *)op;
+    wr_status s = WR_OK;
+    *more = false;
+    if (o->opts.time_col >= 0) s = drain(o, wm_us, out, more, err);
     charge(o);
     return s;
 }
@@ -620,6 +633,7 @@ static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
     over *o = (over *)op;
     wr_op_save_head(out, tag, VERSION);
     wr_put_u64(out, o->seq);
+    wr_put_i64(out, o->arrivals);
     return wr_kmap_save(o->map, out, err);
 }
 static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
@@ -627,6 +641,8 @@ static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_e
     WR_TRY(wr_op_load_head(in, tag, VERSION, err));
     uint64_t seq = wr_get_u64(in);
     o->seq = WR_MAX(o->seq, seq);
+    int64_t arrivals = wr_get_i64(in);
+    o->arrivals = WR_MAX(o->arrivals, arrivals);
     wr_status s = wr_kmap_load(o->map, in, op->ctx->n_key_groups, from, to, err);
     charge(o);
     return s;
@@ -634,7 +650,7 @@ static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_e
 static void usage(const wr_op *op, wr_op_usage *out) {
     const over *o = (const over *)op;
     *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(o->map) + wr_join_heap_bytes(o->base.heap), .keys = wr_kmap_count(o->map), .rows = o->n_rows,
-                         .oldest_us = wr_timers_first(o->timers)};
+                         .oldest_us = o->opts.time_col < 0 ? WR_TIME_MAX : wr_timers_first(o->timers)};
     wr_op_map_usage(o->map, out);
 }
 static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_join_limit(&((over *)op)->base, ((over *)op)->map, bytes, err); }

@@ -649,9 +649,9 @@ static void bill_over(account *a) {
     b->key_bytes = wr_over_key_bytes(o, key) + rows_back * wr_over_row_bytes(row);
     b->row_bytes = wr_over_row_bytes(row) + wr_timer_bytes();
     in_map(add_part(a, true, b->key_bytes, KEY_HEAD + key, keys, "a key"), b->key_bytes);
-    add_part(a, false, b->row_bytes, ROW_HEAD + row, rows_within(a, 0, b->in[0].delay_us), "a row ahead of the watermark");
+    if (o->time_col >= 0) add_part(a, false, b->row_bytes, ROW_HEAD + row, rows_within(a, 0, b->in[0].delay_us), "a row ahead of the watermark");
     if (reach > 0) add_part(a, false, wr_over_row_bytes(row), ROW_HEAD + row, rows_within(a, 0, reach), "a row of a frame");
-    snprintf(b->keeps, sizeof b->keeps, "rows ahead of the watermark; per key %s%s", rows_back > 0 ? "its last rows and " : "", reach > 0 ? "the rows of the frame" : "accumulators");
+    snprintf(b->keeps, sizeof b->keeps, "%sper key %s%s", o->time_col < 0 ? "" : "rows ahead of the watermark; ", rows_back > 0 ? "its last rows and " : "", reach > 0 ? "the rows of the frame" : "accumulators");
 }
 
 static void bill_match(account *a) {

@@ -134,7 +134,8 @@ static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, b
     case WR_P_MATCH: put_match(b, x, n, in); break;
     case WR_P_OVER:
         wr_sbuf_addz(b, "by "), put_cols(b, in, n->over.keys, n->over.n_keys);
-        wr_sbuf_printf(b, " order %.*s", WR_FMT(in->cols[n->over.time_col].name));
+        if (n->over.time_col >= 0) wr_sbuf_printf(b, " order %.*s", WR_FMT(in->cols[n->over.time_col].name));
+        else wr_sbuf_addz(b, " order of arrival");
         break;
     case WR_P_WINDOW_TVF: put_window(b, &n->window_tvf, in, false); break;
     case WR_P_UNNEST: wr_sbuf_printf(b, "%.*s%s", WR_FMT(in->cols[n->unnest.col].name), n->unnest.outer ? " or null" : ""); break;

@@ -82,7 +82,7 @@ struct lnode {
             int32_t      time_col;
             uint32_t     n_unique, *unique;
         } rank;                                /* RANK, TOP_N, DEDUP, SORT, TIME_SORT (order only) */
-        struct { uint32_t n_keys, *keys, n_fns; wr_sort_key order; wr_over_fn *fns; } over; /* output: the input's columns, then one a function */
+        struct { uint32_t n_keys, *keys, n_fns; wr_sort_key order; bool by_arrival; wr_over_fn *fns; } over; /* output: the input's columns, then one a function */
         struct { uint64_t offset, n; } limit;
         wr_match_opts match;                   /* what it points to is never changed in place */
         struct { uint32_t col, n_pass, *pass; bool outer, ordinality; } unnest; /* output: passing columns of the input, then what an element gives */

@@ -413,9 +413,8 @@ static bool over_order(pl *p, const lnode *n, const wr_sort_key *order) {
     const lnode *in = n->in[0];
     wr_str       name = in->schema.fields[order->col].name;
     uint8_t      attr = in->schema.fields[order->col].type.attr;
-    if (attr == WR_TIME_PROCTIME) return pl_unsupported(p, n->at, "order by an event-time column (one with a WATERMARK)", "OVER in order of processing time"), false;
-    if (attr != WR_TIME_ROWTIME) {
-        pl_error(p, "0A000", n->at, "OVER must be in order of event time, but '%.*s' is no event-time column", WR_FMT(name));
+    if (attr == WR_TIME_NONE) {
+        pl_error(p, "0A000", n->at, "OVER must be in order of time, but '%.*s' is neither an event-time column nor PROCTIME()", WR_FMT(name));
         wr_diags_hint(p->diags, "ORDER BY the column that has the WATERMARK; a regular join or an aggregation below makes it a plain column");
         return false;
     }
@@ -432,6 +431,13 @@ static lnode *convert_over(pl *p, lnode *n) {
         return NULL;
     }
     if (!over_order(p, n, &n->over.order)) return NULL;
+    n->over.by_arrival = in->schema.fields[n->over.order.col].type.attr == WR_TIME_PROCTIME;
+    for (uint32_t i = 0; i < n->over.n_fns && n->over.by_arrival; i++) { /* each row has a time of its own */
+        wr_over_frame *frame = &n->over.fns[i].frame;
+        if (n->over.fns[i].kind != WR_OVER_AGG || frame->rows) continue;
+        if (!frame->unbounded) return pl_unsupported(p, n->at, "ROWS n PRECEDING works, and RANGE in order of event time", "OVER with a RANGE INTERVAL of processing time");
+        frame->rows = true;
+    }
     for (uint32_t i = 0; i < n->schema.n; i++) f[i] = i < in->schema.n ? in->schema.fields[i] : n->schema.fields[i];
     n->schema.fields = f;
     n->props = in->props;
@@ -442,7 +448,7 @@ static lnode *convert_over(pl *p, lnode *n) {
 static lnode *convert_rank(pl *p, lnode *n) {
     const lnode *in = n->in[0];
     uint8_t      attr = n->rank.n_order == 1 && !n->rank.order[0].desc ? in->schema.fields[n->rank.order[0].col].type.attr : WR_TIME_NONE;
-    if (attr != WR_TIME_ROWTIME || in->props.updating) {
+    if (attr == WR_TIME_NONE || in->props.updating) {
         pl_unsupported(p, n->at, "filter on it in the query around (WHERE rn <= 10, rn = 1, BETWEEN 2 AND 5), or with QUALIFY: then it is a Top-N",
                        "%s() OVER without an upper bound on it", n->rank.rank == WR_RANK_RANK ? "RANK" : n->rank.rank == WR_RANK_DENSE_RANK ? "DENSE_RANK" : "ROW_NUMBER");
         return NULL;

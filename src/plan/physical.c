@@ -64,7 +64,7 @@ static void put_order(wr_sbuf *b, const wr_sort_key *o, uint32_t n) {
 
 static void put_over(wr_sbuf *b, const wr_over_opts *o) {
     put_cols(b, "k", o->keys, o->n_keys);
-    wr_sbuf_printf(b, " t%u", o->time_col);
+    wr_sbuf_printf(b, " t%d", o->time_col);
     for (uint32_t i = 0; i < o->n_fns; i++) {
         const wr_over_fn *fn = &o->fns[i];
         wr_sbuf_printf(b, " f%d r%d u%d %lld o%llu,%d", (int)fn->kind, fn->frame.rows, fn->frame.unbounded, (long long)fn->frame.preceding, (unsigned long long)fn->offset, fn->fallback);
@@ -494,7 +494,7 @@ static wr_pnode *build_ranked(phys *h, lnode *n) {
 static wr_pnode *build_over(phys *h, lnode *n) {
     wr_pnode *in = ph_build(h, n->in[0]), *o = ph_new(h, WR_P_OVER, n->schema, n->at);
     pinfo     i = info_of(n);
-    o->over = (wr_over_opts){.n_keys = n->over.n_keys, .keys = n->over.keys, .time_col = n->over.order.col, .n_fns = n->over.n_fns, .fns = n->over.fns};
+    o->over = (wr_over_opts){.n_keys = n->over.n_keys, .keys = n->over.keys, .time_col = n->over.by_arrival ? -1 : (int32_t)n->over.order.col, .n_fns = n->over.n_fns, .fns = n->over.fns};
     o->n_inputs = 1;
     ph_input(h, &o->inputs[0], in, n->over.keys, n->over.n_keys);
     o->single = n->over.n_keys == 0;

@@ -355,7 +355,7 @@ static lnode *prune_over(pl *p, lnode *n, const bool *need, uint32_t *map) {
     }
     if (kept) {
         need_cols(n->over.keys, n->over.n_keys, x.need);
-        x.need[n->over.order.col] = true;
+        if (!n->over.by_arrival) x.need[n->over.order.col] = true;
     }
     run(p, &x);
     for (uint32_t i = 0; i < w; i++) map[i] = x.need[i] ? x.map[i] : UINT32_MAX;
@@ -374,7 +374,7 @@ static lnode *prune_over(pl *p, lnode *n, const bool *need, uint32_t *map) {
     }
     c->over.n_fns = kept;
     c->over.keys = remap_cols(p, n->over.keys, n->over.n_keys, x.map);
-    c->over.order.col = x.map[n->over.order.col];
+    if (!n->over.by_arrival) c->over.order.col = x.map[n->over.order.col];
     c->schema = (wr_schema){nw + kept, f};
     move_props(p, c, &n->props, map);
     return c;

@@ -119,7 +119,8 @@ static void over_title(wr_sbuf *b, const wr_schema *in, const wr_over_opts *o) {
         else duration(b, fn->frame.preceding);
     }
     if (o->n_keys) wr_sbuf_addz(b, " over "), cols(b, in, o->keys, o->n_keys);
-    wr_sbuf_printf(b, " in order of %.*s", WR_FMT(in->fields[o->time_col].name));
+    if (o->time_col < 0) wr_sbuf_addz(b, " by arrival");
+    else wr_sbuf_printf(b, " in order of %.*s", WR_FMT(in->fields[o->time_col].name));
 }
 
 static void match_title(wr_sbuf *b, const wr_pnode *n) {
