@@ -67,7 +67,8 @@ wr_status image_open(wr_job *job, wr_err *err) {
                              : wr_arena_printf(job->arena, "%s/weir-tier-%016" PRIx64, temp && *temp ? temp : "/tmp", o->world->vt->random(o->world));
     if (o->state_dir) job->image.dir = wr_arena_printf(job->arena, "%s/image", o->state_dir);
     int64_t attach = o->tier_attach_bytes < 0 ? 0 : o->tier_attach_bytes ? o->tier_attach_bytes : ATTACH_BYTES;
-    wr_tier_opts tier = {.world = o->world, .dir = dir, .acct = &job->tier_acct, .attach_bytes = attach};
+    if (!o->state_dir) attach = INT64_MAX; /* nothing is saved */
+    wr_tier_opts tier = {.world = o->world, .dir = dir, .acct = &job->tier_acct, .attach_bytes = attach, .threads = !o->simulate};
     tier.memory_bytes = budget_tier_bytes(o->acct->limit);
     job->tier = wr_tier_new(&tier);
     return o->state_dir ? open_directory(job, err) : WR_OK;

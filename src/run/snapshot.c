@@ -2,7 +2,8 @@
  *
  * Protocol   the coordinator triggers: source positions are taken and the number of turns handed out so far becomes the cut. Each worker's
  *            sources pass the barrier when their turns below the cut have gone out; a task that has it on all channels saves its operator, sinks
- *            prepare. When all have acknowledged and every source's partition state of the cut is known, a thread of its own writes the files and the
+ *            prepare. Large maps only mark what belongs to the image and hand it over later, a piece between two steps of the worker (wr_tier_pay). When all
+ *            have acknowledged and handed over, and every source's partition state of the cut is known, a thread of its own writes the files and the
  *            manifest (image.c); then sinks commit. A crash before the manifest: the previous epoch counts. After it: sinks are told to recover the
  *            new epoch, idempotently. Workers go on with rows from the moment they have saved; none waits for the disk.
  * Invariant  at most one epoch is open; everything in a checkpoint belongs to the same cut.
@@ -216,7 +217,7 @@ static void let_sinks_commit(wr_job *job, uint64_t epoch) {
 }
 
 wr_status snapshot_poll(wr_job *job, wr_err *err) {
-    if (!job->epoch_open || atomic_load(&job->acks_left) || !cuts_taken(job)) return WR_OK;
+    if (!job->epoch_open || atomic_load(&job->acks_left) || !cuts_taken(job) || wr_tier_owed(job->tier)) return WR_OK;
     uint64_t epoch = atomic_load(&job->barrier_epoch);
     if (!job->times.writing) {
         job->times.writing = true;

@@ -5,7 +5,7 @@
  * Thread     worker_step: whoever drives this worker, one at a time.                                                               */
 #include "run/internal.h"
 
-enum { FLUSH_EVERY_US = 1000000, FLUSH_IDLE_US = 100000, WAIT_DEFAULT_US = 5000 }; /* a flush may be a disk sync: not at every pause */
+enum { FLUSH_EVERY_US = 1000000, FLUSH_IDLE_US = 100000, WAIT_DEFAULT_US = 5000, PAY_US = 5000 }; /* a flush may be a disk sync: not at every pause */
 
 static wr_status flush_sinks(worker *w, bool idle, int64_t now, wr_err *err) {
     if (now - w->flushed_us < (idle ? FLUSH_IDLE_US : FLUSH_EVERY_US)) return WR_OK;
@@ -45,6 +45,19 @@ static void wake_touched(worker *w) {
     w->touched = 0;
 }
 
+/* What maps owe to the image that is being made, for a while. */
+static void pay(worker *w, int64_t from_us, bool *progress) {
+    wr_job *job = w->job;
+    bool    paid = false;
+    if (!wr_tier_owed(job->tier)) return;
+    while (wr_tier_pay(job->tier)) {
+        paid = true;
+        if (job->opts.simulate || wr_mono_us(job->opts.world) - from_us > PAY_US) break;
+    }
+    *progress = *progress || paid;
+    if (paid && !wr_tier_owed(job->tier)) wr_bell_ring(job->bell);
+}
+
 wr_status worker_step(worker *w, bool *progress, wr_err *err) {
     wr_job *job = w->job;
     *progress = false;
@@ -53,6 +66,7 @@ wr_status worker_step(worker *w, bool *progress, wr_err *err) {
     if (job->opts.state_dir) WR_TRY(snapshot_commit_sinks(w, err));
     WR_TRY(source_step(w, progress, err));
     int64_t now = wr_mono_us(job->opts.world);
+    pay(w, now, progress);
     WR_TRY(flush_sinks(w, !*progress, now, err));
     worker_report(w);
     wake_touched(w);

@@ -81,6 +81,7 @@ static void clear_memory(wr_kmap *m) {
 }
 
 void wr_kmap_clear(wr_kmap *m) {
+    if (m->tier) wr_kmap_tier_pay_all(m);
     clear_memory(m);
     if (m->tier) wr_kmap_tier_cleared(m);
 }
@@ -143,6 +144,7 @@ static void index_grow(wr_kmap *m) {
     m->bytes += (int64_t)(cap - m->cap) * 8;
     m->index = index;
     m->cap = cap;
+    if (m->opts.tier && !m->watched && m->bytes >= wr_tier_attach_bytes(m->opts.tier)) m->watched = true; /* the next find attaches it */
 }
 
 /* A new live record with a zeroed value; not yet in the index. */
@@ -450,7 +452,11 @@ void wr_kmap_row_key_put(wr_kmap *m, const wr_batch *batch, const uint32_t *key_
 
 void *wr_kmap_value(wr_kmap *m, uint32_t slot) {
     wr_dassert(slot < m->n_slots && is_live(m, slot) && wr_kmap_is_warm(m, slot));
-    if (WR_UNLIKELY(m->tier != NULL)) m->tier->marks[slot >> 6].dirty |= UINT64_C(1) << (slot & 63);
+    if (WR_UNLIKELY(m->tier != NULL)) {
+        kmap_marks *k = &m->tier->marks[slot >> 6];
+        if (WR_UNLIKELY(k->owed >> (slot & 63) & 1)) wr_kmap_tier_pay_for(m, slot);
+        k->dirty |= UINT64_C(1) << (slot & 63);
+    }
     return record(m, slot) + m->value_at;
 }
 const void *wr_kmap_peek(const wr_kmap *m, uint32_t slot) {
@@ -546,7 +552,7 @@ void wr_kmap_mem_compact(wr_kmap *m) {
                 (int64_t)(old.n_chunks > 1 ? old.n_chunks - 1 : 0) * (int64_t)sizeof *m->chunks;
     if (t) {
         m->bytes -= (int64_t)t->n_words * (int64_t)sizeof *t->marks;
-        t->marks = NULL, t->n_words = t->hand = 0;
+        t->marks = NULL, t->n_words = t->hand = t->owed_at = 0;
     }
     for (uint32_t s = wr_kmap_next(&old, WR_SLOT_NONE); s != WR_SLOT_NONE; s = wr_kmap_next(&old, s)) {
         m->tier = NULL; /* nothing is created */

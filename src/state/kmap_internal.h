@@ -12,6 +12,7 @@ typedef struct kmap_marks { /* of 64 slots */
     uint64_t touched; /* found since the clock passed last */
     uint64_t cold;    /* WR_SPILL_VALUE: the value is in the tier only */
     uint64_t staged;  /* its last version is in the image that is being made: not readable from the tier yet */
+    uint64_t owed;    /* of those: not even in a batch yet; what is in memory is the version of the image */
 } kmap_marks;
 typedef struct kmap_tier { /* of an attached map */
     uint16_t       table;
@@ -19,6 +20,9 @@ typedef struct kmap_tier { /* of an attached map */
     bool           wrote;        /* the tier may have something of this map */
     bool           ranged;       /* the batch deletes all that the tier has of it; nothing there counts */
     bool           has_staged;   /* some staged bits may be set */
+    bool           owes;         /* some owed bits may be set, or the batch `paid` waits */
+    uint32_t       owed_at;      /* word of marks: none before it are owed */
+    wr_tier_batch *paid;         /* entries of the image on their way to wr_tier_stage */
     uint32_t       open_scans, hand, patience;
     wr_tier_batch *batch;        /* what is not written yet; reads look through it */
     kmap_marks    *marks;
@@ -103,6 +107,8 @@ enum { KMAP_INLINE = 1, KMAP_MARKER = 2 }; /* versions of an image */
 void      wr_kmap_tier_grow(wr_kmap *m);                                         /* there are more live words */
 void      wr_kmap_tier_created(wr_kmap *m, uint32_t slot, uint64_t hash);
 void      wr_kmap_tier_removed(wr_kmap *m, uint32_t slot);                       /* before it goes */
+void      wr_kmap_tier_pay_for(wr_kmap *m, uint32_t slot);                       /* it is owed, and about to change */
+void      wr_kmap_tier_pay_all(wr_kmap *m);                                      /* before all goes */
 void      wr_kmap_tier_cleared(wr_kmap *m);                                      /* all entries are gone from memory */
 void      wr_kmap_tier_moved(wr_kmap *m, const kmap_marks *old, uint32_t from, uint32_t to); /* compaction: bits of one slot */
 void      wr_kmap_tier_detach(wr_kmap *m);                                       /* frees; the tier keeps what it has */

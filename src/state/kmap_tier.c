@@ -2,6 +2,8 @@
  *
  * Idea       bits of each slot say what the tier has of it. A save stages what is dirty and leaves a marker in the image. Over its limit a map writes
  *            cold entries (or values) and forgets them; a find looks in memory first, then asks the tier for all missing keys at once.
+ * Owed       a save only turns dirty bits into owed ones: what lies in memory is the image's version until the entry changes. A find with create, a value
+ *            that is asked for to be changed, and a removal put it into a batch first; the rest is put there a piece at a time (wr_tier_pay).
  * Clock      evictions walk the slots 64 at a time and take those that were not found since the hand passed last.
  * Cut        once a barrier has passed, the tier must not see later changes until the image is made: then only what it already has may leave
  *            memory, deletions wait in the batch, and every read looks through the batch.
@@ -10,7 +12,7 @@
 #include "state/kmap_internal.h"
 #include <stdio.h>
 
-enum { WRITE_BYTES = 1 << 20, STAGE_BYTES = 16 << 20, DELETES_MAX = 1024, GETS = 256, PATIENCE = 64, LOOK_EVERY = 1024 };
+enum { WRITE_BYTES = 1 << 20, PAID_BYTES = 256 << 10, PAY_WORDS = 4096, DELETES_MAX = 1024, GETS = 256, PATIENCE = 64, LOOK_EVERY = 1024 };
 
 static uint64_t    bit_of(uint32_t slot) { return UINT64_C(1) << (slot & 63); }
 static kmap_marks *marks_of(const wr_kmap *m, uint32_t slot) { return &m->tier->marks[slot >> 6]; }
@@ -24,12 +26,20 @@ static void *value_of(const wr_kmap *m, uint32_t slot) { return record(m, slot) 
 static bool  has_away(const wr_kmap *m) { return m->opts.spill == WR_SPILL_ENTRY && m->tier->n_away && !m->tier->ranged; }
 static wr_tier_batch *through(const kmap_tier *t) { return wr_tier_batch_count(t->batch) ? t->batch : NULL; }
 
+static void owes_nothing(wr_kmap *m) {
+    wr_tier_batch_free(m->tier->paid);
+    m->tier->paid = NULL;
+    m->tier->owes = false;
+    wr_tier_owe_no_more(m->opts.tier, m);
+}
+
 static bool frozen(wr_kmap *m) {
     if (wr_tier_frozen(m->opts.tier, m->cut_epoch)) return true;
     kmap_tier *t = m->tier;
     if (!t || !t->has_staged) return false;
-    for (uint32_t w = 0; w < t->n_words; w++) t->marks[w].staged = 0;
+    for (uint32_t w = 0; w < t->n_words; w++) t->marks[w].staged = t->marks[w].owed = 0;
     t->has_staged = false;
+    if (t->owes) owes_nothing(m); /* that image was given up */
     return false;
 }
 
@@ -115,6 +125,7 @@ static wr_status attach(wr_kmap *m, wr_str name, wr_err *err) {
 
 void wr_kmap_tier_detach(wr_kmap *m) {
     kmap_tier *t = m->tier;
+    if (t->owes) owes_nothing(m);
     wr_tier_batch_free(t->batch);
     wr_free(t->table_name), wr_free(t->marks), wr_free(t->group_count);
     wr_sbuf_free(&t->keys), wr_sbuf_free(&t->found), wr_sbuf_free(&t->one), wr_sbuf_free(&t->value), wr_sbuf_free(&t->sweep_key);
@@ -130,13 +141,55 @@ static wr_status flush(wr_kmap *m, wr_err *err) {
     return wr_tier_write(m->opts.tier, t->batch, err);
 }
 
+/* ---- what is owed to the image ---- */
+
+static void stage_paid(wr_kmap *m) {
+    kmap_tier *t = m->tier;
+    wr_tier_batch *batch = t->paid;
+    t->paid = NULL;
+    if (batch) wr_tier_stage(m->opts.tier, batch);
+}
+
+void wr_kmap_tier_pay_for(wr_kmap *m, uint32_t slot) {
+    kmap_tier *t = m->tier;
+    if (!t->paid) t->paid = wr_tier_batch_new(m->opts.tier);
+    wr_sbuf_clear(&t->value);
+    wr_kmap_value_put(m, value_of(m, slot), &t->value);
+    wr_tier_batch_put(t->paid, key_of_slot(m, slot, &t->one), wr_sbuf_str(&t->value));
+    marks_of(m, slot)->owed &= ~bit_of(slot);
+    if (wr_tier_batch_bytes(t->paid) >= PAID_BYTES) stage_paid(m);
+}
+
+/* About a batch. The rest of it is staged with the last piece. */
+static bool pay_some(void *self) {
+    wr_kmap   *m = self;
+    kmap_tier *t = m->tier;
+    uint32_t   end = WR_MIN(t->n_words, t->owed_at + PAY_WORDS);
+    size_t     before = t->paid ? wr_tier_batch_bytes(t->paid) : 0;
+    for (; t->owed_at < end; t->owed_at++) {
+        for (uint64_t left = t->marks[t->owed_at].owed; left; left &= left - 1) wr_kmap_tier_pay_for(m, t->owed_at * 64 + (uint32_t)__builtin_ctzll(left));
+        size_t now = t->paid ? wr_tier_batch_bytes(t->paid) : 0;
+        if (now < before || now - before > PAID_BYTES / 4) break;
+    }
+    if (t->owed_at < t->n_words) return false;
+    stage_paid(m);
+    t->owes = false;
+    return true;
+}
+
+void wr_kmap_tier_pay_all(wr_kmap *m) {
+    if (!m->tier->owes) return;
+    while (!pay_some(m)) {}
+    wr_tier_owe_no_more(m->opts.tier, m);
+}
+
 /* ---- entries come and go ---- */
 
 static void set_marks(wr_kmap *m, uint32_t slot, bool stored, bool dirty) {
     kmap_marks *k = marks_of(m, slot);
     uint64_t    bit = bit_of(slot);
     k->touched |= bit;
-    k->cold &= ~bit, k->staged &= ~bit;
+    k->cold &= ~bit, k->staged &= ~bit, k->owed &= ~bit;
     k->stored = stored ? k->stored | bit : k->stored & ~bit;
     k->dirty = dirty ? k->dirty | bit : k->dirty & ~bit;
 }
@@ -149,6 +202,7 @@ void wr_kmap_tier_removed(wr_kmap *m, uint32_t slot) {
     kmap_marks *k = marks_of(m, slot);
     uint64_t    bit = bit_of(slot);
     --*group_count(m, wr_kmap_hash(m, slot));
+    if (k->owed & bit) wr_kmap_tier_pay_for(m, slot);
     if (k->cold & bit) t->n_away--;
     if (k->stored & bit) wr_tier_batch_delete(t->batch, key_of_slot(m, slot, &t->one));
     set_marks(m, slot, false, false);
@@ -163,6 +217,7 @@ void wr_kmap_tier_moved(wr_kmap *m, const kmap_marks *old, uint32_t from, uint32
     k->touched |= (f->touched >> at & 1) << by;
     k->cold |= (f->cold >> at & 1) << by;
     k->staged |= (f->staged >> at & 1) << by;
+    k->owed |= (f->owed >> at & 1) << by;
 }
 static void put_range(wr_kmap *m, uint32_t from, uint32_t to, wr_sbuf *a, wr_sbuf *b) {
     wr_sbuf_clear(a), wr_sbuf_clear(b);
@@ -262,6 +317,7 @@ wr_status wr_kmap_relax(wr_kmap *m, wr_err *err) {
     return evict(m, m->limit - m->limit / 16, err);
 }
 static wr_status make_room(wr_kmap *m, wr_err *err) {
+    if (WR_UNLIKELY(!m->tier) && m->bytes >= wr_tier_attach_bytes(m->opts.tier)) return attach(m, (wr_str){0}, err);
     if (!m->tier || !m->tier->patience) return wr_kmap_relax(m, err);
     m->tier->patience--;
     return WR_OK;
@@ -340,7 +396,9 @@ static wr_status bring(wr_kmap *m, const wr_batch *batch, const uint32_t *key_co
 static void note_found(wr_kmap *m, uint32_t slot, bool create) {
     kmap_marks *k = marks_of(m, slot);
     k->touched |= bit_of(slot);
-    if (create) k->dirty |= bit_of(slot);
+    if (!create) return;
+    if (WR_UNLIKELY(k->owed & bit_of(slot))) wr_kmap_tier_pay_for(m, slot);
+    k->dirty |= bit_of(slot);
 }
 
 wr_status wr_kmap_tier_find_batch(wr_kmap *m, const wr_batch *batch, const uint32_t *key_cols, const uint64_t *hash, bool create, uint32_t *slots,
@@ -587,33 +645,23 @@ static void put_marker(const wr_kmap *m, wr_sbuf *out) {
 wr_status wr_kmap_tier_save(wr_kmap *m, wr_sbuf *out, wr_err *err) {
     if (!m->tier) WR_TRY(attach(m, (wr_str){0}, err));
     kmap_tier *t = m->tier;
-    WR_TRY(flush(m, err)); /* before the cut */
-    wr_tier_batch *batch = wr_tier_batch_new(m->opts.tier);
+    wr_kmap_tier_pay_all(m); /* of an image before: nothing, unless that was given up */
+    WR_TRY(flush(m, err));   /* before the cut */
+    bool any = false;
     for (uint32_t w = 0; w < t->n_words; w++) {
         kmap_marks *k = &t->marks[w];
-        k->dirty &= m->live[w] & ~k->cold;
-        for (uint64_t left = k->dirty; left; left &= left - 1) {
-            uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(left);
-            wr_sbuf_clear(&t->value);
-            wr_kmap_value_put(m, value_of(m, slot), &t->value);
-            wr_tier_batch_put(batch, key_of_slot(m, slot, &t->one), wr_sbuf_str(&t->value));
-        }
-        t->wrote |= k->dirty != 0;
-        k->staged = k->dirty;
-        k->stored |= k->dirty;
+        k->owed = k->staged = k->dirty & m->live[w] & ~k->cold;
+        k->stored |= k->owed;
         k->dirty = 0;
-        if (wr_tier_batch_bytes(batch) < STAGE_BYTES) continue;
-        wr_status s = wr_tier_write(m->opts.tier, batch, err); /* more than what should wait in memory: it is before the cut as well */
-        if (s != WR_OK) {
-            wr_tier_batch_free(batch);
-            return s;
-        }
+        any = any || k->owed;
     }
+    t->wrote |= any;
+    t->owes = any;
+    t->owed_at = 0;
     t->has_staged = true;
     t->patience = 0;
     m->cut_epoch = wr_tier_epoch(m->opts.tier);
-    if (wr_tier_batch_count(batch)) wr_tier_stage(m->opts.tier, batch);
-    else wr_tier_batch_free(batch);
+    if (any) wr_tier_owe(m->opts.tier, m, pay_some);
     put_marker(m, out);
     return WR_OK;
 }

@@ -4,14 +4,17 @@
  *            reads through, pays nothing. Table numbers are kept in table 0 of the database itself, so they are part of every image.
  * Order      a staged batch is written in key order when it holds no range: sorted inserts are what a memtable likes best. Equal keys keep
  *            their order.
- * Thread     `lock` guards opening, names, staged batches and the first error; the database is published once, with release.               */
+ * Writer     with opts.threads a thread of the tier's own, started by the first staged batch, writes them; wr_tier_image helps it and waits for its last one.
+ *            The keys of one image are all different (a map stages an entry once), so who writes first does not matter.
+ * Thread     `lock` guards opening, names, staged batches, debts, the writer's start and the first error; the database is published once, with release.               */
 #include "state/tier.h"
 #include "base/hash.h"
 #include "state/tier_rocks.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TABLES_MAX = 65000, DEFAULT_BYTES = 64 << 20, LEAST_BYTES = 1 << 20 };
+enum { TABLES_MAX = 65000, DEFAULT_BYTES = 64 << 20, LEAST_BYTES = 1 << 20, STAGE_BYTES_MIN = 1 << 20, STAGE_BYTES_MAX = 16 << 20 };
+enum { WRITER_WAIT_US = 10000000, FULL_WAIT_US = 500 };
 
 typedef struct batch_row { uint64_t hash; size_t at; } batch_row; /* at: of the last operation on the key */
 typedef struct batch_key { const char *ops; wr_str key; } batch_key;
@@ -36,6 +39,9 @@ struct wr_tier_batch {
     int64_t     charged;
 };
 
+typedef struct debt { const void *owner; void *self; bool (*some)(void *self); } debt;
+static _Thread_local char this_thread; /* its address tells threads apart */
+
 struct wr_tier {
     wr_world *world;
     char     *dir;
@@ -46,6 +52,14 @@ struct wr_tier {
     bool      made;                 /* the working directory exists by us */
     WR_ARR(char *) names;           /* of table i + 1 */
     WR_ARR(wr_tier_batch *) staged;
+    WR_ARR(debt) debts;
+    _Atomic uint32_t n_debts, in_flight; /* in_flight: batches taken from `staged` and not written yet */
+    _Atomic int64_t  staged_bytes;       /* with those in flight */
+    _Atomic uint64_t image_bytes;        /* staged since the last image */
+    bool      threads;
+    void     *writer;
+    wr_bell  *writer_bell;
+    _Atomic bool     writer_stop;
     _Atomic uint64_t epoch, imaged, reads, hits, writes;
     _Atomic int64_t  charged, rocks_charged;
     bool      failed;
@@ -77,6 +91,8 @@ wr_tier *wr_tier_new(const wr_tier_opts *opts) {
     tier->acct = opts->acct;
     tier->memory_bytes = opts->memory_bytes > 0 ? WR_MAX(opts->memory_bytes, LEAST_BYTES) : DEFAULT_BYTES;
     tier->attach_bytes = opts->attach_bytes;
+    tier->threads = opts->threads;
+    tier->writer_bell = wr_bell_new();
     tier->lock = wr_mutex_new();
     return tier;
 }
@@ -103,8 +119,15 @@ static wr_status remove_tree(wr_world *w, const char *dir, int levels, wr_err *e
 
 void wr_tier_free(wr_tier *tier) {
     if (!tier) return;
+    if (tier->writer) {
+        atomic_store(&tier->writer_stop, true);
+        wr_bell_ring(tier->writer_bell);
+        tier->world->vt->join(tier->world, tier->writer);
+    }
+    wr_bell_free(tier->writer_bell);
     for (uint32_t i = 0; i < tier->staged.n; i++) wr_tier_batch_free(tier->staged.at[i]);
     wr_arr_free(&tier->staged);
+    wr_arr_free(&tier->debts);
     wr_rocks_close(db_of(tier));
     if (tier->made) remove_tree(tier->world, tier->dir, 2, NULL); /* scratch: what cannot be removed is removed by the next start */
     if (tier->acct) wr_account_add(tier->acct, -atomic_load(&tier->charged));
@@ -498,28 +521,102 @@ void     wr_tier_begin(wr_tier *tier, uint64_t epoch) { atomic_store(&tier->epoc
 uint64_t wr_tier_epoch(const wr_tier *tier) { return atomic_load(&((wr_tier *)(uintptr_t)tier)->epoch); }
 bool     wr_tier_frozen(const wr_tier *tier, uint64_t cut_epoch) { return cut_epoch > atomic_load(&((wr_tier *)(uintptr_t)tier)->imaged); }
 
-void wr_tier_stage(wr_tier *tier, wr_tier_batch *batch) {
-    wr_mutex_lock(tier->lock);
-    wr_arr_push(&tier->staged, batch);
-    wr_mutex_unlock(tier->lock);
+static int64_t stage_most(const wr_tier *tier) {
+    return WR_MIN(WR_MAX(tier->memory_bytes / 8, (int64_t)STAGE_BYTES_MIN), (int64_t)STAGE_BYTES_MAX);
 }
 
 static wr_tier_batch *staged_next(wr_tier *tier) {
     wr_mutex_lock(tier->lock);
     wr_tier_batch *b = tier->staged.n ? tier->staged.at[0] : NULL;
     if (b) memmove(tier->staged.at, tier->staged.at + 1, --tier->staged.n * sizeof b); /* in the order in which they came: few */
+    if (b) atomic_fetch_add(&tier->in_flight, 1);
     wr_mutex_unlock(tier->lock);
     return b;
 }
 
-static wr_status staged_write(wr_tier *tier, uint64_t *bytes, wr_err *err) {
+static void staged_free(wr_tier *tier, wr_tier_batch *b) {
+    atomic_fetch_sub(&tier->staged_bytes, (int64_t)b->ops.len);
+    wr_tier_batch_free(b);
+    atomic_fetch_sub(&tier->in_flight, 1);
+}
+
+static wr_status staged_write(wr_tier *tier, wr_err *err) {
     wr_status status = WR_OK;
     for (wr_tier_batch *b; status == WR_OK && (b = staged_next(tier));) {
-        *bytes += b->ops.len;
         status = batch_write(tier, b, err);
-        wr_tier_batch_free(b);
+        staged_free(tier, b);
     }
     return status;
+}
+
+static void write_staged(void *arg) {
+    wr_tier *tier = arg;
+    wr_err   what;
+    while (!atomic_load(&tier->writer_stop)) {
+        wr_status status = staged_write(tier, &what);
+        if (failed(tier, status, &what, NULL) != WR_OK) return; /* whoever makes the image, or stages more, is told */
+        wr_bell_wait(tier->writer_bell, WRITER_WAIT_US);
+    }
+}
+
+/* The first failure of a write; not the database's own, which the next write meets. */
+static bool has_failed(wr_tier *tier) {
+    wr_mutex_lock(tier->lock);
+    bool yes = tier->failed;
+    wr_mutex_unlock(tier->lock);
+    return yes;
+}
+
+void wr_tier_stage(wr_tier *tier, wr_tier_batch *batch) {
+    wr_err    what;
+    wr_status status = WR_OK;
+    atomic_fetch_add(&tier->staged_bytes, (int64_t)batch->ops.len);
+    atomic_fetch_add(&tier->image_bytes, batch->ops.len);
+    wr_mutex_lock(tier->lock);
+    wr_arr_push(&tier->staged, batch);
+    if (tier->threads && !tier->writer) status = tier->world->vt->spawn(tier->world, "weir-tier", write_staged, tier, &tier->writer, &what);
+    wr_mutex_unlock(tier->lock);
+    int64_t most = stage_most(tier);
+    if (status == WR_OK && tier->threads) {
+        wr_bell_ring(tier->writer_bell);
+        while (atomic_load(&tier->staged_bytes) > 2 * most && !has_failed(tier)) tier->world->vt->sleep_us(tier->world, FULL_WAIT_US);
+    } else if (status == WR_OK && atomic_load(&tier->staged_bytes) > most) {
+        status = staged_write(tier, &what);
+    }
+    (void)failed(tier, status, &what, NULL); /* kept: the image fails with it */
+}
+
+void wr_tier_owe(wr_tier *tier, void *self, bool (*some)(void *self)) {
+    wr_mutex_lock(tier->lock);
+    wr_arr_push(&tier->debts, ((debt){&this_thread, self, some}));
+    atomic_store(&tier->n_debts, tier->debts.n);
+    wr_mutex_unlock(tier->lock);
+}
+
+void wr_tier_owe_no_more(wr_tier *tier, const void *self) {
+    wr_mutex_lock(tier->lock);
+    for (uint32_t i = tier->debts.n; i-- > 0;)
+        if (tier->debts.at[i].self == self) memmove(&tier->debts.at[i], &tier->debts.at[i + 1], (--tier->debts.n - i) * sizeof(debt));
+    atomic_store(&tier->n_debts, tier->debts.n);
+    wr_mutex_unlock(tier->lock);
+}
+
+bool wr_tier_owed(const wr_tier *tier) { return atomic_load(&((wr_tier *)(uintptr_t)tier)->n_debts) != 0; }
+
+static bool pay_one(wr_tier *tier) {
+    debt mine = {0};
+    wr_mutex_lock(tier->lock);
+    for (uint32_t i = 0; i < tier->debts.n && !mine.self; i++)
+        if (tier->debts.at[i].owner == &this_thread) mine = tier->debts.at[i];
+    wr_mutex_unlock(tier->lock);
+    if (!mine.self) return false;
+    if (mine.some(mine.self)) wr_tier_owe_no_more(tier, mine.self);
+    return true;
+}
+bool wr_tier_pay(wr_tier *tier) {
+    if (!wr_tier_owed(tier)) return false;
+    if (tier->threads && atomic_load(&tier->staged_bytes) > stage_most(tier) && !has_failed(tier)) return false;
+    return pay_one(tier);
 }
 
 static wr_status files_list(wr_tier *tier, const char *dir, wr_tier_file **files, uint32_t *n, wr_err *err) {
@@ -547,9 +644,13 @@ static wr_status files_list(wr_tier *tier, const char *dir, wr_tier_file **files
     return status;
 }
 
-static wr_status image(wr_tier *tier, const char *dir, wr_tier_file **files, uint32_t *n, uint64_t *staged_bytes, wr_err *err) {
+static wr_status image(wr_tier *tier, const char *dir, wr_tier_file **files, uint32_t *n, wr_err *err) {
     wr_world *w = tier->world;
-    WR_TRY(staged_write(tier, staged_bytes, err));
+    while (pay_one(tier)) {}
+    wr_assert(!wr_tier_owed(tier));
+    WR_TRY(staged_write(tier, err));
+    while (atomic_load(&tier->in_flight)) w->vt->sleep_us(w, FULL_WAIT_US); /* the writer's last one */
+    if (has_failed(tier)) return wr_tier_error(tier, err);
     if (!db_of(tier)) return WR_OK;
     WR_TRY(remove_tree(w, dir, 1, err));
     wr_sbuf parent = {0};
@@ -563,10 +664,11 @@ static wr_status image(wr_tier *tier, const char *dir, wr_tier_file **files, uin
 
 wr_status wr_tier_image(wr_tier *tier, const char *dir, wr_tier_file **files, uint32_t *n, uint64_t *staged_bytes, wr_err *err) {
     wr_err   what;
-    uint64_t epoch = wr_tier_epoch(tier), bytes = 0;
+    uint64_t epoch = wr_tier_epoch(tier);
     *files = NULL;
     *n = 0;
-    wr_status status = image(tier, dir, files, n, &bytes, &what);
+    wr_status status = image(tier, dir, files, n, &what);
+    uint64_t  bytes = atomic_exchange(&tier->image_bytes, 0);
     if (status != WR_OK) remove_tree(tier->world, dir, 1, NULL);
     if (staged_bytes) *staged_bytes = bytes;
     if (status == WR_OK) atomic_store(&tier->imaged, epoch);
@@ -574,6 +676,6 @@ wr_status wr_tier_image(wr_tier *tier, const char *dir, wr_tier_file **files, ui
 }
 
 void wr_tier_abandon(wr_tier *tier) {
-    for (wr_tier_batch *b; (b = staged_next(tier));) wr_tier_batch_free(b);
+    for (wr_tier_batch *b; (b = staged_next(tier));) staged_free(tier, b);
     atomic_store(&tier->imaged, wr_tier_epoch(tier));
 }

@@ -6,6 +6,9 @@
  *            working directory.
  *            An image (checkpoint) is: the dirty entries of every map, staged at its barrier, are written; memtables are flushed; the sorted files
  *            are hard-linked. Cost follows what changed, not what there is.
+ * Owed       what a map had at its barrier is not written there: the map owes it (wr_tier_owe), and pays a piece at a time, on its own thread between two
+ *            calls of its operator (wr_tier_pay), and an entry before it is changed. The image is made when nobody owes anything. A thread of the tier
+ *            writes what is staged meanwhile; when too much waits for it, paying stops, and in the end who stages waits.
  * Cut        a map that has passed the barrier of epoch e must not write to the tier until the image of e is made: wr_tier_frozen(). Its evictions
  *            wait (the entries stay in memory), its deletions are kept in its own batch.
  * Lazy       nothing is opened or created on disk before the first write.
@@ -22,7 +25,8 @@ typedef struct wr_tier_opts {
     const char *dir;            /* working directory: scratch. Removed and made anew at the first write (not by a restore), and removed at free */
     wr_account *acct;
     int64_t     memory_bytes;   /* for write buffers, block cache, filters together; 0 = 64 MiB */
-    int64_t     attach_bytes;   /* a map of at least this size is attached when it is saved; smaller ones are saved whole in the checkpoint file */
+    int64_t     attach_bytes;   /* a map that grows to this size is attached; smaller ones are saved whole in the checkpoint file */
+    bool        threads;        /* a thread writes what is staged; else who stages too much, or wr_tier_image, does it */
 } wr_tier_opts;
 wr_tier  *wr_tier_new(const wr_tier_opts *opts); /* nothing on disk yet */
 void      wr_tier_free(wr_tier *tier);           /* NULL is legal */
@@ -66,13 +70,18 @@ void      wr_tier_begin(wr_tier *tier, uint64_t epoch);                   /* coo
 uint64_t  wr_tier_epoch(const wr_tier *tier);                             /* the last one begun */
 bool      wr_tier_frozen(const wr_tier *tier, uint64_t cut_epoch);        /* cut_epoch's image is not made yet */
 void      wr_tier_stage(wr_tier *tier, wr_tier_batch *batch /* (takes) */); /* worker, at its barrier: belongs to the image of wr_tier_epoch() */
+/* some() brings the image nearer by a piece and says whether that was the last one; called by this thread's wr_tier_pay. */
+void      wr_tier_owe(wr_tier *tier, void *self, bool (*some)(void *self));
+void      wr_tier_owe_no_more(wr_tier *tier, const void *self);           /* paid in another way, or given up */
+bool      wr_tier_pay(wr_tier *tier);                                     /* a piece of what this thread owes; false: nothing, or too much waits to be written */
+bool      wr_tier_owed(const wr_tier *tier);                              /* by anybody: wr_tier_image has to wait */
 typedef struct wr_tier_file {
     char     name[64];          /* as RocksDB names it */
     char     path[512];         /* where it lies now: a hard link that the caller owns, to be moved or removed */
     uint64_t bytes;
     bool     sorted;            /* immutable table file, may be shared between images; the others are small and of this image only */
 } wr_tier_file;
-/* I/O thread: writes what was staged, flushes, links the files into `dir` (made anew), thaws. Not open and nothing staged: *n = 0. */
+/* I/O thread: pays what the calling thread itself owes (tests), writes what was staged, flushes, links the files into `dir` (made anew), thaws. Not open and nothing staged: *n = 0. */
 wr_status wr_tier_image(wr_tier *tier, const char *dir, wr_tier_file **files, uint32_t *n, uint64_t *staged_bytes, wr_err *err); /* files: wr_free */
 void      wr_tier_abandon(wr_tier *tier);                                 /* epoch given up: staged batches are dropped; the tier must not be used further */
 /* Start: the working directory has been filled with the files of an image (names as given by wr_tier_image); opens it. */
