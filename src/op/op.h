@@ -118,7 +118,7 @@ wr_op *wr_window_tvf_new(const wr_window *window, const wr_schema *input, wr_op_
 /* ---- UNNEST: one copy of the row per element of a list (stateless); output = passing columns, the element's columns (ROW: its fields; MAP: key and
  * value), its position from 1 (INT) ---- */
 typedef struct wr_unnest_opts {
-    uint32_t        col;        /* ARRAY, MULTISET or MAP column of the input */
+    uint32_t        col;        /* ARRAY, MULTISET or MAP column of the input; BIGINT: that many copies, no columns of an element */
     uint32_t        n_pass;
     const uint32_t *pass;       /* columns of the input that come along */
     bool            outer;      /* LEFT JOIN: a row without elements comes once, padded with NULL */

@@ -1,4 +1,4 @@
-/* op/unnest.c: CROSS JOIN / LEFT JOIN UNNEST: each row once per element of its array, multiset or map.
+/* op/unnest.c: CROSS JOIN / LEFT JOIN UNNEST: each row once per element of its array, multiset or map; or as often as a BIGINT column says.
  *
  * Idea       gathers pairs of row numbers first (the row, the element among the list's children), then whole columns, in pieces of at most
  *            batch_rows rows. An element that is a ROW gives one column per field, a NULL one gives NULLs.
@@ -12,6 +12,7 @@ typedef struct unnest {
     wr_unnest_opts opts;
     uint32_t       n_new;  /* columns of an element, without the position */
     bool           fields; /* elements are rows */
+    bool           counts; /* the column is a number of copies */
     uint32_t       n;      /* rows of the piece being built */
     uint16_t       rows[WR_BATCH_MAX];
     uint32_t       elements[WR_BATCH_MAX]; /* UINT32_MAX: padded */
@@ -19,7 +20,7 @@ typedef struct unnest {
 } unnest;
 
 static void element_columns(const unnest *u, const wr_vec *list, wr_vec *out, wr_mem *mem) {
-    const wr_vec *kid = &list->kids[0];
+    const wr_vec *kid = list->kids;
     if (!u->fields) {
         for (uint32_t c = 0; c < u->n_new; c++) wr_vec_gather32(&out[c], &list->kids[c], u->elements, u->n, mem);
         return;
@@ -75,6 +76,11 @@ static wr_status unnest_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_
     for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
         uint32_t row = wr_batch_row(batch, i);
         wr_list  l = {0};
+        if (u->counts) {
+            int64_t n = wr_vec_is_null(list, row) ? 0 : ((const int64_t *)list->data)[row];
+            for (int64_t k = 0; k < n; k++) WR_TRY(put(u, batch, row, 0, 0, out, err));
+            continue;
+        }
         if (!wr_vec_is_null(list, row)) l = ((const wr_list *)list->data)[row];
         if (!l.len) op->ctx->ledger->dropped[WR_REASON_UNMATCHED_LEFT]++;
         if (!l.len && u->opts.outer) WR_TRY(put(u, batch, row, UINT32_MAX, 0, out, err));
@@ -92,7 +98,8 @@ wr_op *wr_unnest_new(const wr_unnest_opts *opts, const wr_schema *input, wr_op_c
     const wr_type list = input->fields[opts->col].type;
     u->op = (wr_op){&unnest_vt, ctx};
     u->opts = *opts;
-    u->fields = list.id != WR_T_MAP && list.kids[0].id == WR_T_ROW;
-    u->n_new = list.id == WR_T_MAP ? 2 : u->fields ? list.kids[0].n_kids : 1;
+    u->counts = list.id == WR_T_BIGINT;
+    u->fields = !u->counts && list.id != WR_T_MAP && list.kids[0].id == WR_T_ROW;
+    u->n_new = u->counts ? 0 : list.id == WR_T_MAP ? 2 : u->fields ? list.kids[0].n_kids : 1;
     return &u->op;
 }

@@ -119,7 +119,29 @@ static void hide(pl *p, scope *sc, uint32_t col) {
     }
 }
 
-static bool using_column(pl *p, scope *l, scope *r, scope *both, wr_ast_ident name, bool hide_left, wr_expr **cond) {
+/* The columns of USING in a FULL JOIN: whichever side there is. They come first, in front of both tables. */
+static lnode *merged_columns(pl *p, lnode *j, scope *sc, wr_expr **cols, const wr_str *merged, uint32_t n_merged) {
+    uint32_t  n = j->schema.n;
+    wr_expr **all = wr_new_n(p->arena, wr_expr *, n + n_merged);
+    wr_str   *names = wr_new_n(p->arena, wr_str, n + n_merged);
+    for (uint32_t i = 0; i < n; i++) all[i] = pl_col(p, j, i, j->at), names[i] = j->schema.fields[i].name;
+    for (uint32_t i = 0; i < n_merged; i++) {
+        wr_expr *l = wr_expr_col(p->arena, cols[2 * i]->col, j->schema.fields[cols[2 * i]->col].type, j->at), *r = wr_expr_col(p->arena, cols[2 * i + 1]->col, j->schema.fields[cols[2 * i + 1]->col].type, j->at);
+        if (!(all[n + i] = pl_call(p, "COALESCE", j->at, 2, l, r))) return NULL;
+        names[n + i] = merged[i];
+    }
+    lnode *c = pl_calc(p, j, NULL, all, names, n + n_merged, j->at);
+    srel   first = {.alias = WR_STR(""), .first = n, .n = n_merged, .fields = c->schema.fields + n};
+    scope  out = {.n = n + n_merged};
+    wr_arr_apush(p->arena, &out.rels, first);
+    for (uint32_t i = 0; i < sc->rels.n; i++) wr_arr_apush(p->arena, &out.rels, sc->rels.at[i]);
+    *sc = out;
+    return c;
+}
+
+typedef struct using_cols { wr_expr **cols; wr_str *names; uint32_t n; } using_cols; /* of a FULL JOIN: left and right column of each name */
+
+static bool using_column(pl *p, scope *l, scope *r, scope *both, wr_ast_ident name, bool hide_left, wr_expr **cond, using_cols *full) {
     wr_ast_name n = {.part = &name, .n = 1, .at = name.at};
     bind        bl = {.p = p, .sc = l, .clause = "USING"}, br = {.p = p, .sc = r, .clause = "USING"};
     uint32_t    used;
@@ -129,11 +151,18 @@ static bool using_column(pl *p, scope *l, scope *r, scope *both, wr_ast_ident na
     wr_expr *eq = pl_call(p, "=", name.at, 2, wr_expr_col(p->arena, (uint32_t)a, tl, name.at), wr_expr_col(p->arena, l->n + (uint32_t)b, tr, name.at));
     if (!eq) return false;
     *cond = pl_and(p, *cond, eq);
+    if (full->cols) {
+        full->cols[2 * full->n] = wr_expr_col(p->arena, (uint32_t)a, tl, name.at);
+        full->cols[2 * full->n + 1] = wr_expr_col(p->arena, l->n + (uint32_t)b, tr, name.at);
+        full->names[full->n++] = name.text;
+        hide(p, both, (uint32_t)a);
+        hide_left = false;
+    }
     hide(p, both, hide_left ? (uint32_t)a : l->n + (uint32_t)b);
     return true;
 }
 
-static bool using_list(pl *p, const wr_ast_ref *ref, scope *l, scope *r, scope *both, wr_expr **cond) {
+static bool using_list(pl *p, const wr_ast_ref *ref, scope *l, scope *r, scope *both, wr_expr **cond, using_cols *full) {
     wr_ast_idents names = ref->join.using;
     if (ref->join.natural) {
         memset(&names, 0, sizeof names);
@@ -144,9 +173,9 @@ static bool using_list(pl *p, const wr_ast_ref *ref, scope *l, scope *r, scope *
                         if (wr_str_eq(l->rels.at[i].fields[k].name, r->rels.at[j].fields[m].name))
                             wr_arr_apush(p->arena, &names, (wr_ast_ident){.text = l->rels.at[i].fields[k].name, .at = ref->at});
     }
-    if (names.n && ref->join.kind == WR_AST_JOIN_FULL) return pl_unsupported(p, ref->join.op_at, "write the condition with ON", "FULL JOIN with USING"), false;
+    if (ref->join.kind == WR_AST_JOIN_FULL) full->cols = wr_new_n(p->arena, wr_expr *, 2 * names.n + 1), full->names = wr_new_n(p->arena, wr_str, names.n + 1);
     for (uint32_t i = 0; i < names.n; i++)
-        if (!using_column(p, l, r, both, names.at[i], ref->join.kind == WR_AST_JOIN_RIGHT, cond)) return false;
+        if (!using_column(p, l, r, both, names.at[i], ref->join.kind == WR_AST_JOIN_RIGHT, cond, full)) return false;
     return true;
 }
 
@@ -231,8 +260,9 @@ static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
     lnode *right = pl_bind_ref(p, ref->join.right, ctes, &r);
     if (!left || !right) return NULL;
     *sc = pl_merge_scopes(p, &l, &r);
-    wr_expr *cond = NULL;
-    if (!using_list(p, ref, &l, &r, sc, &cond)) return NULL;
+    wr_expr   *cond = NULL;
+    using_cols full = {0};
+    if (!using_list(p, ref, &l, &r, sc, &cond, &full)) return NULL;
     if (ref->join.on) {
         bind b = {.p = p, .sc = sc, .clause = "ON", .ctes = ctes};
         if (!(cond = pl_bind_condition(&b, ref->join.on))) return NULL;
@@ -241,6 +271,7 @@ static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
     lnode *j = pl_join(p, left, right, KINDS[ref->join.kind], cond, ref->join.op_at.line ? ref->join.op_at : ref->at);
     pl_join_ttl(p, j, &l, &r);
     if (as_of && !temporal(p, j, as_of, &l, left)) return NULL;
+    if (full.n && !(j = merged_columns(p, j, sc, full.cols, full.names, full.n))) return NULL;
     for (uint32_t i = 0; i < sc->rels.n; i++) sc->rels.at[i].fields = j->schema.fields + sc->rels.at[i].first; /* nullability of outer joins */
     return j;
 }
@@ -460,7 +491,6 @@ static lnode *distinct_match(pl *p, const wr_ast_query *q, lnode *l, lnode *r) {
 
 static lnode *bind_set(pl *p, const wr_ast_query *q, pcte *ctes) {
     const char *name = q->set.op == WR_AST_UNION ? "UNION" : q->set.op == WR_AST_INTERSECT ? "INTERSECT" : "EXCEPT";
-    if (q->set.op != WR_AST_UNION && q->set.all) return pl_unsupported(p, q->set.op_at, "without ALL it works", "%s ALL", name);
     lnode *l = pl_bind_query(p, q->left, ctes, false), *r = pl_bind_query(p, q->set.right, ctes, false);
     if (!l || !r) return NULL;
     if (l->schema.n != r->schema.n)
@@ -483,7 +513,7 @@ static lnode *bind_set(pl *p, const wr_ast_query *q, pcte *ctes) {
     l = coerce_columns(p, l, types, names, q->left->at);
     r = coerce_columns(p, r, types, names, q->set.right->at);
     if (!l || !r) return NULL;
-    if (q->set.op != WR_AST_UNION) return distinct_match(p, q, l, r);
+    if (q->set.op != WR_AST_UNION) return q->set.all ? pl_match_all(p, q, l, r) : distinct_match(p, q, l, r);
     lnode *u = pl_node(p, L_UNION, q->set.op_at, 2, l, r);
     u->schema = (wr_schema){l->schema.n, fields};
     return q->set.all ? u : pl_distinct(p, u, q->set.op_at);
@@ -538,9 +568,15 @@ bool pl_constant_count(pl *p, const wr_ast_expr *e, const char *what, uint64_t *
     return false;
 }
 
-/* ORDER BY over the output columns of VALUES or a set operation: names or numbers. */
-static bool order_by_output(pl *p, const wr_ast_orders *orders, const lnode *n, wr_sort_key *keys) {
+/* ORDER BY over the output columns of VALUES or a set operation: names, numbers, or expressions, which become hidden columns. */
+static bool order_by_output(pl *p, const wr_ast_orders *orders, lnode **node, sel_order *so) {
+    lnode       *n = *node;
+    wr_sort_key *keys = so->keys;
+    uint32_t     width = n->schema.n;
+    wr_expr    **exprs = wr_new_n(p->arena, wr_expr *, width + orders->n);
+    wr_str      *names = wr_new_n(p->arena, wr_str, width + orders->n);
     scope sc = {0};
+    for (uint32_t i = 0; i < width; i++) exprs[i] = pl_col(p, n, i, n->at), names[i] = n->schema.fields[i].name;
     pl_add_rel(p, &sc, WR_STR(""), n);
     bind b = {.p = p, .sc = &sc, .clause = "ORDER BY"};
     for (uint32_t i = 0; i < orders->n; i++) {
@@ -553,12 +589,13 @@ static bool order_by_output(pl *p, const wr_ast_orders *orders, const lnode *n, 
         } else {
             wr_expr *e = pl_bind_expr(&b, o->expr);
             if (!e) return false;
-            if (e->kind != WR_E_COL) return pl_unsupported(p, o->at, "select the expression under a name first", "ORDER BY an expression here"), false;
-            keys[i].col = e->col;
+            keys[i].col = e->kind == WR_E_COL ? e->col : width + so->n_hidden;
+            if (e->kind != WR_E_COL) exprs[keys[i].col] = e, names[keys[i].col] = pl_printf(p, "order %u", i + 1), so->n_hidden++;
         }
         keys[i].desc = o->desc;
         keys[i].nulls_last = o->nulls < 0 ? o->desc : o->nulls == 1;
     }
+    if (so->n_hidden) *node = pl_calc(p, n, NULL, exprs, names, width + so->n_hidden, n->at);
     return true;
 }
 
@@ -606,6 +643,6 @@ lnode *pl_bind_query(pl *p, const wr_ast_query *q, pcte *ctes, bool top) {
     case WR_AST_QUERY_NESTED: n = pl_bind_query(p, q->left, ctes, top); break;
     }
     if (!n) return NULL;
-    if (q->kind != WR_AST_QUERY_SELECT && !order_by_output(p, &q->order_by, n, so.keys)) return NULL;
+    if (q->kind != WR_AST_QUERY_SELECT && !order_by_output(p, &q->order_by, &n, &so)) return NULL;
     return order_and_limit(p, q, n, &so);
 }

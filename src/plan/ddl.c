@@ -1,9 +1,9 @@
-/* plan/ddl.c: CREATE TABLE (with LIKE), CREATE VIEW, names of objects.
+/* plan/ddl.c: CREATE TABLE (with LIKE, AS), CREATE VIEW, names of objects.
  *
  * Idea       a table whose CREATE failed is remembered by name, so that statements that use it say nothing more.
  * Invariant  wr_table.columns keep the declared order; key columns are NOT NULL.
  * Memory     the arena of the plan.                                                                                  */
-#include "plan/logical.h"
+#include "plan/ddl.h"
 
 bool pl_is_broken(const pl *p, wr_str name) {
     for (uint32_t i = 0; i < p->broken.n; i++)
@@ -11,7 +11,7 @@ bool pl_is_broken(const pl *p, wr_str name) {
     return false;
 }
 
-static void mark_broken(pl *p, wr_str name) {
+void pl_mark_broken(pl *p, wr_str name) {
     if (!pl_is_broken(p, name)) wr_arr_apush(p->arena, &p->broken, wr_str_dup(p->arena, name));
 }
 
@@ -67,17 +67,7 @@ const wr_table *pl_find_table(pl *p, const wr_ast_name *name, const char *what) 
 
 /* ---- CREATE TABLE ---- */
 
-typedef struct draft { /* a table while it is read */
-    WR_ARR(wr_column) columns;
-    WR_ARR(wr_table_option) options;
-    WR_ARR(wr_str) key;
-    wr_span  key_at;
-    wr_str   watermark_column;
-    const wr_ast_expr *watermark;
-    wr_span  watermark_at;
-} draft;
-
-static int find_column(const draft *d, wr_str name) {
+int pl_draft_column(const draft *d, wr_str name) {
     for (uint32_t i = 0; i < d->columns.n; i++)
         if (wr_str_eq(d->columns.at[i].name, name)) return (int)i;
     return -1;
@@ -121,11 +111,36 @@ static bool copy_like(pl *p, const wr_ast_create_table *c, draft *d, like_modes 
     return true;
 }
 
-static bool add_columns(pl *p, const wr_ast_create_table *c, draft *d) {
+static void add_query_column(pl *p, draft *d, const wr_field *f, wr_span at) {
+    wr_column col = {.name = f->name, .kind = WR_COLUMN_PHYSICAL, .type = f->type, .at = at};
+    col.type.attr = WR_TIME_NONE;
+    wr_arr_apush(p->arena, &d->columns, col);
+}
+
+/* What the query has and the column list does not say, behind it. */
+static bool add_query_columns(pl *p, const wr_ast_create_table *c, const wr_schema *query, draft *d) {
+    bool ordered = c->columns.n && c->columns.at[0].kind == WR_AST_COL_NAME_ONLY;
+    for (uint32_t i = 0; i < query->n; i++) {
+        const wr_field *f = &query->fields[i];
+        if (f->type.id == WR_T_NULL) return pl_error(p, "42804", c->name.at, "column '%.*s' of the query is a bare NULL: cast it to a type", WR_FMT(f->name)), false;
+        if (pl_draft_column(d, f->name) >= 0) continue;
+        if (ordered) return pl_error(p, "42601", c->name.at, "the column list leaves out '%.*s' of the query", WR_FMT(f->name)), false;
+        add_query_column(p, d, f, c->name.at);
+    }
+    return true;
+}
+
+bool pl_draft_columns(pl *p, const wr_ast_create_table *c, const wr_schema *query, draft *d) {
     bool ok = true;
     for (uint32_t i = 0; i < c->columns.n; i++) {
         const wr_ast_column *a = &c->columns.at[i];
         wr_column            col = {.name = a->name.text, .at = a->at, .is_virtual = a->is_virtual};
+        if (a->kind == WR_AST_COL_NAME_ONLY && query) { /* CREATE TABLE t (b, a) AS SELECT a, b: an order */
+            int at = wr_schema_find(query, a->name.text);
+            if (at < 0 || pl_draft_column(d, a->name.text) >= 0) ok = pl_error(p, "42703", a->at, "column '%.*s' is not in the query, or here twice", WR_FMT(a->name.text));
+            else add_query_column(p, d, &query->fields[at], a->at);
+            continue;
+        }
         if (a->kind == WR_AST_COL_NAME_ONLY) {
             ok = pl_error(p, "42601", a->at, "column '%.*s' needs a type", WR_FMT(a->name.text));
             continue;
@@ -134,7 +149,7 @@ static bool add_columns(pl *p, const wr_ast_create_table *c, draft *d) {
         if (a->type && !wr_catalog_type(p->arena, a->type, p->diags, &col.type)) ok = false;
         col.expr = a->expr;
         col.metadata_key = a->metadata_key.text.ptr ? a->metadata_key.text : a->name.text;
-        if (find_column(d, col.name) >= 0) {
+        if (pl_draft_column(d, col.name) >= 0) {
             pl_error(p, "42701", a->name.at, "column '%.*s' is declared twice", WR_FMT(col.name));
             ok = false;
             continue;
@@ -149,7 +164,7 @@ static bool add_columns(pl *p, const wr_ast_create_table *c, draft *d) {
     return ok;
 }
 
-static bool add_constraints(pl *p, const wr_ast_create_table *c, draft *d) {
+bool pl_draft_constraints(pl *p, const wr_ast_create_table *c, draft *d) {
     bool ok = true;
     for (uint32_t i = 0; i < c->constraints.n; i++) {
         const wr_ast_constraint *k = &c->constraints.at[i];
@@ -160,7 +175,7 @@ static bool add_constraints(pl *p, const wr_ast_create_table *c, draft *d) {
         if (!k->not_enforced) ok = pl_error(p, "0A000", k->at, "PRIMARY KEY must say NOT ENFORCED: a stream cannot check it");
         if (d->key.n) ok = pl_error(p, "42P16", k->at, "the table has a PRIMARY KEY already");
         for (uint32_t j = 0; j < k->columns.n; j++) {
-            int at = find_column(d, k->columns.at[j].text);
+            int at = pl_draft_column(d, k->columns.at[j].text);
             if (at < 0) {
                 ok = pl_error(p, "42703", k->columns.at[j].at, "PRIMARY KEY: column '%.*s' not found", WR_FMT(k->columns.at[j].text));
             } else if (d->columns.at[at].kind != WR_COLUMN_PHYSICAL) {
@@ -181,7 +196,7 @@ static bool add_constraints(pl *p, const wr_ast_create_table *c, draft *d) {
     return ok;
 }
 
-static void add_option(pl *p, draft *d, const wr_ast_option *o) {
+void pl_draft_option(pl *p, draft *d, const wr_ast_option *o) {
     wr_table_option opt = {o->key.text, o->value.text, o->key.at};
     for (uint32_t i = 0; i < d->options.n; i++)
         if (wr_str_eq(d->options.at[i].key, opt.key)) {
@@ -191,7 +206,7 @@ static void add_option(pl *p, draft *d, const wr_ast_option *o) {
     wr_arr_apush(p->arena, &d->options, opt);
 }
 
-static wr_table *finish_table(pl *p, draft *d, wr_str name, wr_span at) {
+wr_table *pl_draft_finish(pl *p, draft *d, wr_str name, wr_span at) {
     wr_table *t = wr_new(p->arena, wr_table);
     uint32_t *key = wr_new_n(p->arena, uint32_t, d->key.n);
     t->name = wr_str_dup(p->arena, name);
@@ -201,14 +216,14 @@ static wr_table *finish_table(pl *p, draft *d, wr_str name, wr_span at) {
     t->n_key = d->key.n;
     t->key = key;
     for (uint32_t i = 0; i < d->key.n; i++) {
-        int c = find_column(d, d->key.at[i]);
+        int c = pl_draft_column(d, d->key.at[i]);
         if (c < 0) return pl_error(p, "42703", d->key_at, "PRIMARY KEY: column '%.*s' not found", WR_FMT(d->key.at[i]));
         key[i] = (uint32_t)c;
         d->columns.at[c].type.nullable = 0;
     }
     t->watermark_column = -1;
     if (d->watermark) {
-        t->watermark_column = find_column(d, d->watermark_column);
+        t->watermark_column = pl_draft_column(d, d->watermark_column);
         t->watermark = d->watermark;
         t->watermark_at = d->watermark_at;
         if (t->watermark_column < 0) {
@@ -240,23 +255,29 @@ static bool add_object(pl *p, wr_table *t, bool if_not_exists, bool or_replace, 
     return false;
 }
 
-void pl_create_table(pl *p, const wr_ast_stmt *s) {
+bool pl_create_table(pl *p, const wr_ast_stmt *s) {
     const wr_ast_create_table *c = &s->create_table;
     wr_str                     name;
     draft                      d = {0};
     like_modes                 m;
     bool                       ok = pl_object_name(p, &c->name, &name);
     if (c->materialized) ok = pl_unsupported(p, c->name.at, "CREATE VIEW and INSERT INTO a table", "CREATE MATERIALIZED TABLE");
-    if (c->as) ok = pl_unsupported(p, c->name.at, "CREATE TABLE with columns, then INSERT INTO ... SELECT", "CREATE TABLE AS SELECT");
+    wr_schema query = {0};
+    if (ok && c->as) {
+        lnode *n = pl_bind_query(p, c->as, NULL, true);
+        if (n) query = n->schema;
+        else ok = false;
+    }
     if (ok) ok = copy_like(p, c, &d, &m);
     if (ok) {
-        ok = add_columns(p, c, &d);
+        ok = pl_draft_columns(p, c, c->as ? &query : NULL, &d);
+        if (ok && c->as) ok = add_query_columns(p, c, &query, &d);
         if (c->constraints.n && c->like.n && d.key.n) d.key.n = 0; /* its own key replaces the copied one */
-        ok &= add_constraints(p, c, &d);
-        for (uint32_t i = 0; i < c->options.n; i++) add_option(p, &d, &c->options.at[i]);
+        ok &= pl_draft_constraints(p, c, &d);
+        for (uint32_t i = 0; i < c->options.n; i++) pl_draft_option(p, &d, &c->options.at[i]);
     }
     if (ok && !d.columns.n) ok = pl_error(p, "42601", c->name.at, "table '%.*s' has no columns", WR_FMT(name));
-    wr_table *t = ok ? finish_table(p, &d, name, c->name.at) : NULL;
+    wr_table *t = ok ? pl_draft_finish(p, &d, name, c->name.at) : NULL;
     if (t && !t->connector.len) {
         pl_error(p, "42601", c->name.at, "table '%.*s' does not say its connector", WR_FMT(name));
         wr_diags_hint(p->diags, "WITH ('connector' = 'filesystem', 'path' = '...', 'format' = 'json')");
@@ -268,11 +289,13 @@ void pl_create_table(pl *p, const wr_ast_stmt *s) {
         t = NULL;
     }
     if (!t) {
-        mark_broken(p, c->name.part[c->name.n - 1].text);
-        return;
+        pl_mark_broken(p, c->name.part[c->name.n - 1].text);
+        return false;
     }
-    if (!add_object(p, t, c->if_not_exists, c->or_replace || c->or_alter, c->name.at)) return;
-    if (wr_catalog_find(p->ctx->catalog, t->name) == t && pl_table_info(p, t)->bad) mark_broken(p, t->name);
+    if (!add_object(p, t, c->if_not_exists, c->or_replace || c->or_alter, c->name.at)) return false;
+    if (wr_catalog_find(p->ctx->catalog, t->name) != t) return false; /* IF NOT EXISTS */
+    if (pl_table_info(p, t)->bad) pl_mark_broken(p, t->name);
+    return !pl_is_broken(p, t->name);
 }
 
 void pl_create_view(pl *p, const wr_ast_stmt *s) {
@@ -291,7 +314,7 @@ void pl_create_view(pl *p, const wr_ast_stmt *s) {
         n = NULL;
     }
     if (!n || p->diags->n_errors > errors) {
-        mark_broken(p, name);
+        pl_mark_broken(p, name);
         return;
     }
     add_object(p, t, c->if_not_exists, c->or_replace || c->or_alter, c->name.at);

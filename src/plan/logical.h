@@ -185,6 +185,8 @@ bool     pl_can_correlate(const wr_ast_query *q);
 void     pl_add_rel(pl *p, scope *sc, wr_str alias, const lnode *n);
 scope    pl_merge_scopes(pl *p, const scope *l, const scope *r);
 lnode   *pl_rename_columns(pl *p, lnode *n, const wr_ast_idents *columns, wr_span at);
+/* set_all.c */
+lnode   *pl_match_all(pl *p, const wr_ast_query *q, lnode *l, lnode *r); /* INTERSECT ALL, EXCEPT ALL of sides with equal types */
 /* bind_lateral.c */
 lnode   *pl_bind_unnest(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte *ctes, bool outer, scope *sc);
 lnode   *pl_bind_lateral(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte *ctes, wr_join_kind kind, scope *sc);
@@ -267,7 +269,8 @@ tinfo *pl_table_info(pl *p, const wr_table *table);
 wr_str pl_table_option(const wr_table *t, const char *key);
 
 /* ddl.c */
-void     pl_create_table(pl *p, const wr_ast_stmt *s);
+bool     pl_create_table(pl *p, const wr_ast_stmt *s); /* true: there is a new table */
+void     pl_alter(pl *p, const wr_ast_stmt *s); /* alter.c */
 void     pl_create_view(pl *p, const wr_ast_stmt *s);
 bool     pl_object_name(pl *p, const wr_ast_name *name, wr_str *out); /* last part; refuses other catalogs */
 bool     pl_is_broken(const pl *p, wr_str name);

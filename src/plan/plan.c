@@ -82,11 +82,18 @@ static void list_settings(driver *d, wr_span at) {
     push_text(d, at, &b);
 }
 
+static void reset_all(driver *d, wr_span at) {
+    size_t                 n;
+    const wr_setting_info *all = wr_settings(&n);
+    for (size_t i = 0; i < n; i++) wr_catalog_set(d->p.ctx->catalog, wr_str_of(all[i].key), (wr_str){NULL, 0});
+    apply_settings(d, at);
+}
+
 static void set(driver *d, const wr_ast_stmt *s) {
     flush(d);
     if (!s->set.key.text.ptr) {
         if (s->kind == WR_STMT_SET) list_settings(d, s->at);
-        else pl_unsupported(&d->p, s->at, "RESET 'key'", "RESET of everything");
+        else reset_all(d, s->at);
         return;
     }
     bool   reset = s->kind == WR_STMT_RESET;
@@ -121,6 +128,8 @@ static void count_mismatch(pl *p, const wr_ast_insert *in, wr_span at, const lno
     wr_sbuf_free(&b);
 }
 
+enum { VALUE_OF_PARTITION = -2 };
+
 /* Columns that an INSERT writes: physical ones and metadata that is not VIRTUAL. */
 static wr_schema written(pl *p, const wr_table *t) {
     wr_field *f = wr_new_n(p->arena, wr_field, t->n_columns);
@@ -131,19 +140,34 @@ static wr_schema written(pl *p, const wr_table *t) {
     return (wr_schema){n, f};
 }
 
-/* For each written column the query column that fills it, -1 = NULL. */
+/* PARTITION (c = value): these columns are not the query's. */
+static bool column_values(pl *p, const wr_ast_insert *in, const wr_schema *w, const wr_table *t, int32_t *from) {
+    for (uint32_t k = 0; k < in->partition.n; k++) {
+        wr_ast_ident c = in->partition.at[k].column;
+        int          at = wr_schema_find(w, c.text);
+        if (at < 0) return pl_error(p, "42703", c.at, "PARTITION: column '%.*s' of table '%.*s' not found", WR_FMT(c.text), WR_FMT(t->name)), false;
+        if (in->partition.at[k].value) from[at] = VALUE_OF_PARTITION - (int32_t)k;
+    }
+    return true;
+}
+
+/* For each written column the query column that fills it, -1 = NULL, VALUE_OF_PARTITION - k: the k-th of PARTITION. */
 static int32_t *column_list(pl *p, const wr_ast_insert *in, const wr_schema *w, const wr_table *t, wr_field *want) {
     int32_t *from = wr_new_n(p->arena, int32_t, w->n + 1);
     bool     ok = true;
+    for (uint32_t i = 0; i < w->n; i++) from[i] = -1;
     if (!in->columns.n) {
-        for (uint32_t i = 0; i < w->n; i++) from[i] = (int32_t)i, want[i] = w->fields[i];
+        uint32_t n = 0;
+        if (!column_values(p, in, w, t, from)) return NULL;
+        for (uint32_t i = 0; i < w->n; i++)
+            if (from[i] == -1) want[n] = w->fields[i], from[i] = (int32_t)n++;
         return from;
     }
-    for (uint32_t i = 0; i < w->n; i++) from[i] = -1;
+    if (!column_values(p, in, w, t, from)) return NULL;
     for (uint32_t i = 0; i < in->columns.n; i++) {
         wr_ast_ident c = in->columns.at[i].part[in->columns.at[i].n - 1];
         int          at = wr_schema_find(w, c.text);
-        if (at >= 0 && from[at] >= 0) {
+        if (at >= 0 && from[at] != -1) {
             pl_error(p, "42701", c.at, "column '%.*s' is in the list twice", WR_FMT(c.text));
             ok = false;
         } else if (at >= 0) {
@@ -159,14 +183,16 @@ static int32_t *column_list(pl *p, const wr_ast_insert *in, const wr_schema *w, 
         }
     }
     for (uint32_t i = 0; ok && i < w->n; i++) {
-        if (from[i] >= 0 || w->fields[i].type.nullable) continue;
+        if (from[i] != -1 || w->fields[i].type.nullable) continue;
         pl_error(p, "23502", in->name.at, "column '%.*s' of table '%.*s' is NOT NULL, but the INSERT leaves it out", WR_FMT(w->fields[i].name), WR_FMT(t->name));
         ok = false;
     }
     return ok ? from : NULL;
 }
 
-static lnode *fit(pl *p, lnode *q, const wr_schema *w, const int32_t *from, const wr_table *t) {
+static lnode *fit(pl *p, lnode *q, const wr_ast_insert *in, const wr_schema *w, const int32_t *from, const wr_table *t) {
+    scope none = {0};
+    bind  b = {.p = p, .sc = &none, .clause = "PARTITION"};
     wr_expr **exprs = wr_new_n(p->arena, wr_expr *, w->n);
     wr_str   *names = wr_new_n(p->arena, wr_str, w->n);
     bool      ok = true;
@@ -177,11 +203,12 @@ static lnode *fit(pl *p, lnode *q, const wr_schema *w, const int32_t *from, cons
         what[WR_MIN(text.len, sizeof what - 1)] = 0;
         names[i] = w->fields[i].name;
         wr_type to = w->fields[i].type;
-        if (from[i] < 0) {
+        if (from[i] == -1) {
             exprs[i] = wr_expr_const(p->arena, wr_value_null(to), q->at);
             continue;
         }
-        exprs[i] = pl_col(p, q, (uint32_t)from[i], q->at);
+        if (from[i] >= 0) exprs[i] = pl_col(p, q, (uint32_t)from[i], q->at);
+        else if (!(exprs[i] = pl_bind_expr(&b, in->partition.at[VALUE_OF_PARTITION - from[i]].value))) return NULL;
         if (exprs[i]->type.id == WR_T_NULL && !to.nullable) {
             pl_error(p, "23502", q->at, "%s is NOT NULL, however, a null value is being written into it", what);
             ok = false;
@@ -197,8 +224,11 @@ static const wr_table *sink_table(pl *p, const wr_ast_insert *in) {
     const wr_table *t = pl_find_table(p, &in->name, "table");
     if (!t) return NULL;
     if (t->is_view) return pl_error(p, "42809", in->name.at, "'%.*s' is a view: INSERT needs a table", WR_FMT(t->name));
-    if (in->overwrite) return pl_unsupported(p, in->name.at, "use INSERT INTO", "INSERT OVERWRITE");
-    if (in->partition.n) return pl_unsupported(p, in->name.at, "write the column in the SELECT", "INSERT with PARTITION");
+    if (in->overwrite) {
+        pl_error(p, "0A000", in->name.at, "INSERT OVERWRITE is not for streams: there is no end at which the new rows could take the place of the old ones");
+        wr_diags_hint(p->diags, "INSERT INTO; Flink refuses it in streaming mode too");
+        return NULL;
+    }
     const wr_connector_ref *c = p->ctx->connector ? p->ctx->connector(t->connector) : NULL;
     if (c && !c->is_sink) return pl_error(p, "0A000", in->name.at, "table '%.*s' cannot be written: connector '%s' is only a source", WR_FMT(t->name), c->name);
     if (p->ctx->check_options && !p->ctx->check_options(t, false, p->diags)) return NULL;
@@ -215,9 +245,10 @@ static bool insert(driver *d, const wr_ast_stmt *s, lsinks *into) {
     wr_field *want = wr_new_n(p->arena, wr_field, WR_MAX(w.n, in->columns.n) + 1);
     int32_t  *from = column_list(p, in, &w, t, want);
     if (!from) return false;
-    uint32_t n = in->columns.n ? in->columns.n : w.n;
+    uint32_t n = in->columns.n;
+    for (uint32_t i = 0; !in->columns.n && i < w.n; i++) n += from[i] >= 0;
     if (q->schema.n != n) return count_mismatch(p, in, in->query->at, q, want, n), false;
-    lnode *root = fit(p, q, &w, from, t);
+    lnode *root = fit(p, q, in, &w, from, t);
     if (root) root = pl_optimize(p, root);
     if (!root) return false;
     wr_arr_apush(p->arena, into, (lsink){.table = t, .root = root, .write_schema = w, .at = in->name.at});
@@ -257,11 +288,24 @@ static void explain(driver *d, const wr_ast_stmt *s) {
 
 /* ---- other statements ---- */
 
+/* Kinds of which a script can make none: there is nothing to drop. */
+static void drop_other(pl *p, const wr_ast_stmt *s) {
+    static const char *const NAMES[] = {[WR_OBJ_MATERIALIZED_TABLE] = "materialized table", [WR_OBJ_FUNCTION] = "function", [WR_OBJ_DATABASE] = "database", [WR_OBJ_CATALOG] = "catalog"};
+    wr_str      n = s->drop.name.part[s->drop.name.n - 1].text;
+    const char *what = NAMES[s->drop.what];
+    bool        space = s->drop.what == WR_OBJ_DATABASE || s->drop.what == WR_OBJ_CATALOG;
+    if (space && (wr_str_eq(n, WR_STR("default_catalog")) || wr_str_eq(n, WR_STR("default_database")))) {
+        pl_error(p, "0A000", s->drop.name.at, "the %s '%.*s' is in use and cannot be dropped", what, WR_FMT(n));
+        return;
+    }
+    if (!s->drop.if_exists) pl_error(p, "42704", s->drop.name.at, "%s '%.*s' not found", what, WR_FMT(n));
+}
+
 static void drop(driver *d, const wr_ast_stmt *s) {
     pl    *p = &d->p;
     wr_str name;
     if (s->drop.what != WR_OBJ_TABLE && s->drop.what != WR_OBJ_VIEW && s->drop.what != WR_OBJ_MATERIALIZED_VIEW) {
-        pl_unsupported(p, s->at, NULL, "DROP of this kind of object");
+        drop_other(p, s);
         return;
     }
     if (!pl_object_name(p, &s->drop.name, &name)) return;
@@ -275,9 +319,32 @@ static void drop(driver *d, const wr_ast_stmt *s) {
     wr_catalog_drop(p->ctx->catalog, name);
 }
 
+static bool is_default_space(const wr_ast_name *name) {
+    wr_str n = name->n ? name->part[name->n - 1].text : WR_STR("");
+    return wr_str_eq(n, WR_STR("default_catalog")) || wr_str_eq(n, WR_STR("default_database"));
+}
+
+/* CREATE TABLE t AS query, once t is there: INSERT INTO t (columns of the query) query. */
+static wr_ast_stmt *fill_table(pl *p, const wr_ast_stmt *s) {
+    wr_ast_stmt *in = wr_new(p->arena, wr_ast_stmt);
+    const lnode *q = pl_bind_query(p, s->create_table.as, NULL, true);
+    *in = (wr_ast_stmt){.kind = WR_STMT_INSERT, .at = s->at};
+    in->insert = (wr_ast_insert){.name = s->create_table.name, .query = s->create_table.as};
+    for (uint32_t i = 0; q && i < q->schema.n; i++) {
+        wr_ast_ident *part = wr_new(p->arena, wr_ast_ident);
+        *part = (wr_ast_ident){.text = q->schema.fields[i].name, .at = s->create_table.name.at};
+        wr_arr_apush(p->arena, &in->insert.columns, ((wr_ast_name){.part = part, .n = 1, .at = part->at}));
+    }
+    return in;
+}
+
 static void use(pl *p, const wr_ast_stmt *s) {
-    wr_str n = s->use.name.n ? s->use.name.part[s->use.name.n - 1].text : WR_STR("");
-    if (wr_str_eq(n, WR_STR("default_catalog")) || wr_str_eq(n, WR_STR("default_database"))) return;
+    if (s->use.what == WR_OBJ_MODULES) {
+        for (uint32_t i = 0; i < s->use.modules.n; i++)
+            if (!wr_str_eq(s->use.modules.at[i].text, WR_STR("core"))) pl_error(p, "42704", s->use.modules.at[i].at, "there is one module: core");
+        return;
+    }
+    if (is_default_space(&s->use.name)) return;
     pl_unsupported(p, s->at, "there is one catalog and one database: default_catalog.default_database", "USE");
 }
 
@@ -285,7 +352,9 @@ static void statement(driver *d, const wr_ast_stmt *s) {
     pl     *p = &d->p;
     wr_sbuf b = {0};
     switch (s->kind) {
-    case WR_STMT_CREATE_TABLE: pl_create_table(p, s); return;
+    case WR_STMT_CREATE_TABLE:
+        if (pl_create_table(p, s) && s->create_table.as) gather(d, fill_table(p, s));
+        return;
     case WR_STMT_CREATE_VIEW: pl_create_view(p, s); return;
     case WR_STMT_DROP: drop(d, s); return;
     case WR_STMT_SET:
@@ -316,8 +385,13 @@ static void statement(driver *d, const wr_ast_stmt *s) {
     case WR_STMT_USE: use(p, s); return;
     case WR_STMT_CREATE_FUNCTION:
     case WR_STMT_ALTER_FUNCTION: pl_unsupported(p, s->at, "SHOW FUNCTIONS lists what there is", "CREATE FUNCTION"); return;
-    case WR_STMT_CREATE_SPACE: pl_unsupported(p, s->at, "there is one catalog and one database: default_catalog.default_database", "CREATE %s", s->create_space.database ? "DATABASE" : "CATALOG"); return;
-    case WR_STMT_ALTER: pl_unsupported(p, s->at, "DROP and CREATE it again", "ALTER"); return;
+    case WR_STMT_CREATE_SPACE:
+        if (s->create_space.if_not_exists && is_default_space(&s->create_space.name)) return;
+        pl_unsupported(p, s->at, "there is one catalog and one database: default_catalog.default_database", "CREATE %s", s->create_space.database ? "DATABASE" : "CATALOG"); return;
+    case WR_STMT_ALTER:
+        flush(d); /* what was written before means the table as it was */
+        pl_alter(p, s);
+        return;
     }
 }
 

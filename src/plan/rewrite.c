@@ -212,7 +212,7 @@ static lnode *push_tvf(pl *p, lnode *n, wr_exprs preds) {
 static lnode *push_unnest(pl *p, lnode *n, wr_exprs preds) { /* what asks about the left row only is asked before it is copied */
     wr_exprs down = {0}, stay = {0};
     for (uint32_t i = 0; i < preds.n; i++) {
-        if (pl_max_col(preds.at[i]) <= n->unnest.n_pass) add(p, &down, wr_expr_remap(p->arena, preds.at[i], n->unnest.pass));
+        if (pl_max_col(preds.at[i]) <= n->unnest.n_pass && wr_expr_volatility(preds.at[i]) != WR_VOL_RANDOM) add(p, &down, wr_expr_remap(p->arena, preds.at[i], n->unnest.pass));
         else add(p, &stay, preds.at[i]);
     }
     n->in[0] = pl_push(p, n->in[0], down);

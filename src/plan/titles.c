@@ -200,7 +200,7 @@ static void title(const wr_pnode *n, wr_sbuf *b) {
         order_text(b, in, n->time_sort.order, n->time_sort.n_order);
         break;
     case WR_P_UNNEST:
-        wr_sbuf_printf(b, "each element of %.*s%s%s", WR_FMT(in->fields[n->unnest.col].name), n->unnest.ordinality ? " with its position" : "", n->unnest.outer ? ", or NULL" : "");
+        wr_sbuf_printf(b, "%s %.*s%s%s", in->fields[n->unnest.col].type.id == WR_T_BIGINT ? "as often as" : "each element of", WR_FMT(in->fields[n->unnest.col].name), n->unnest.ordinality ? " with its position" : "", n->unnest.outer ? ", or NULL" : "");
         break;
     case WR_P_OVER: over_title(b, in, &n->over); break;
     case WR_P_MATCH: match_title(b, n); break;
