@@ -15,6 +15,34 @@ static draft draft_of(pl *p, const wr_table *t) {
     return d;
 }
 
+static bool same_options(const wr_table *a, const draft *d) {
+    if (a->n_options != d->options.n) return false;
+    for (uint32_t i = 0; i < a->n_options; i++)
+        if (!wr_str_eq(a->options[i].key, d->options.at[i].key) || !wr_str_eq(a->options[i].value, d->options.at[i].value)) return false;
+    return true;
+}
+
+/* t with the options of OPTIONS(...) behind its name; equal ones are one table, so that they are read once. NULL after a diagnostic. */
+const wr_table *pl_table_with(pl *p, const wr_table *t, const wr_ast_hints *hints) {
+    draft d = draft_of(p, t);
+    for (uint32_t i = 0; i < hints->n; i++) {
+        const wr_ast_hint *h = &hints->at[i];
+        if (!wr_str_ieq(h->name.text, WR_STR("OPTIONS"))) return pl_unsupported(p, h->name.at, "OPTIONS('key' = 'value') stands after a table, STATE_TTL after SELECT", "the hint %.*s after a table", WR_FMT(h->name.text));
+        for (uint32_t k = 0; k < h->args.n; k++) {
+            if (!h->args.at[k].value.text.ptr) return pl_error(p, "42601", h->args.at[k].key.at, "OPTIONS takes 'key' = 'value'");
+            if (wr_str_eq(h->args.at[k].key.text, WR_STR("connector"))) return pl_error(p, "42601", h->args.at[k].key.at, "OPTIONS cannot change the connector");
+            wr_ast_option o = {.key = h->args.at[k].key, .value = h->args.at[k].value};
+            pl_draft_option(p, &d, &o);
+        }
+    }
+    if (same_options(t, &d)) return t;
+    for (uint32_t i = 0; i < p->infos.n; i++) {
+        const wr_table *x = p->infos.at[i]->table;
+        if (x->columns && wr_str_eq(x->name, t->name) && x->at.line == t->at.line && x->at.col == t->at.col && x->n_columns == t->n_columns && same_options(x, &d)) return x;
+    }
+    return pl_draft_finish(p, &d, t->name, t->at);
+}
+
 static int column_named(pl *p, const draft *d, wr_ast_ident name) {
     int at = pl_draft_column(d, name.text);
     if (at >= 0) return at;

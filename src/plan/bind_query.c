@@ -276,16 +276,21 @@ static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
     return j;
 }
 
+static lnode *hinted(pl *p, const wr_ast_ref *ref) { /* a table with OPTIONS('key' = 'value') behind it */
+    const wr_table *t = pl_find_table(p, &ref->table.name, "table");
+    if (!t) return NULL;
+    if (t->is_view) return pl_error(p, "42809", ref->hints.at[0].name.at, "OPTIONS is for tables, but '%.*s' is a view", WR_FMT(t->name));
+    t = pl_table_with(p, t, &ref->hints);
+    return t ? scan(p, t, ref->table.name.at) : NULL;
+}
+
 lnode *pl_bind_ref(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
     lnode *n = NULL;
     wr_str alias = ref->alias.text;
     switch (ref->kind) {
     case WR_AST_REF_JOIN: return bind_join(p, ref, ctes, sc);
     case WR_AST_REF_NAME:
-        if (ref->hints.n)
-            return pl_unsupported(p, ref->hints.at[0].name.at, "put the options into WITH (...) of the table, or CREATE TABLE ... LIKE it with others", "the hint %.*s after a table",
-                                  WR_FMT(ref->hints.at[0].name.text));
-        n = named(p, &ref->table.name, ctes);
+        n = ref->hints.n ? hinted(p, ref) : named(p, &ref->table.name, ctes);
         if (!alias.ptr) alias = ref->table.name.part[ref->table.name.n - 1].text;
         break;
     case WR_AST_REF_QUERY:

@@ -271,6 +271,7 @@ wr_str pl_table_option(const wr_table *t, const char *key);
 /* ddl.c */
 bool     pl_create_table(pl *p, const wr_ast_stmt *s); /* true: there is a new table */
 void     pl_alter(pl *p, const wr_ast_stmt *s); /* alter.c */
+const wr_table *pl_table_with(pl *p, const wr_table *t, const wr_ast_hints *hints);
 void     pl_create_view(pl *p, const wr_ast_stmt *s);
 bool     pl_object_name(pl *p, const wr_ast_name *name, wr_str *out); /* last part; refuses other catalogs */
 bool     pl_is_broken(const pl *p, wr_str name);

@@ -87,7 +87,10 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
     for (uint32_t i = 0; i < n->n_inputs; i++) wr_sbuf_printf(b, " <%u/%d", n->inputs[i].node->index, (int)n->inputs[i].exchange), put_cols(b, "k", n->inputs[i].keys, n->inputs[i].n_keys);
     for (uint32_t i = 0; i < n->n_union; i++) wr_sbuf_printf(b, " <%u", n->union_inputs[i].node->index);
     switch (n->kind) {
-    case WR_P_SOURCE: wr_sbuf_printf(b, " %.*s", WR_FMT(n->source.table->name)); break;
+    case WR_P_SOURCE: /* with OPTIONS behind its name, a table is another source */
+        wr_sbuf_printf(b, " %.*s", WR_FMT(n->source.table->name));
+        for (uint32_t i = 0; i < n->source.table->n_options; i++) wr_sbuf_printf(b, " %.*s=%.*s", WR_FMT(n->source.table->options[i].key), WR_FMT(n->source.table->options[i].value));
+        break;
     case WR_P_VALUES: wr_sbuf_printf(b, " at %u:%u", n->at.line, n->at.col); break;
     case WR_P_CALC:
         put_expr(b, n->calc.filter);

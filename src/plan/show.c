@@ -139,6 +139,9 @@ bool pl_show(pl *p, const wr_ast_stmt *stmt, wr_sbuf *out) {
         else create_table(t, out);
         return true;
     }
+    case WR_SHOW_MODULES: wr_sbuf_addz(out, "core\n"); return true;
+    case WR_SHOW_JARS:
+    case WR_SHOW_PROCEDURES: return true; /* there are none */
     case WR_SHOW_COLUMNS: {
         wr_ast_stmt d = *stmt;
         d.kind = WR_STMT_DESCRIBE;
