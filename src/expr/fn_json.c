@@ -287,9 +287,21 @@ wr_status fn_json_unquote(wr_call *c) {
     return WR_OK;
 }
 
+wr_status fn_json(wr_call *c) {
+    wr_jdoc *doc = &state_of(c)->doc;
+    wr_sbuf *out = &state_of(c)->out;
+    for ROWS(c, r) {
+        if (!wr_jdoc_parse(doc, arg_str(c, 0, r))) return json_error(c, r, false);
+        wr_sbuf_clear(out);
+        wr_jdoc_print(doc, 0, false, out);
+        call_put(c, r, out->at, out->len);
+    }
+    return WR_OK;
+}
+
 /* A call of a JSON function as argument is JSON already. */
 static bool is_json_call(const wr_expr *e) {
-    static const char *const names[] = {"JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECT_ABSENT", "JSON_ARRAY_NULLS", "JSON_QUERY"};
+    static const char *const names[] = {"JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECT_ABSENT", "JSON_ARRAY_NULLS", "JSON_QUERY", "JSON"};
     for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         if (wr_expr_is_call(e, names[i])) return true;
     return false;
@@ -342,4 +354,89 @@ bool res_json_array(wr_resolve *r) {
         if (r->args[i]->type.id == WR_T_NULL && !res_cast(r, i, wr_type_string())) return false;
     r->extra[0] = strcmp(r->fn->name, "JSON_ARRAY") == 0 ? 2 : 0, r->extra[1] = json_args(r);
     return res_set(r, wr_type_string(), json_make, 0);
+}
+
+/* ---- JSON_ARRAYAGG, JSON_OBJECTAGG: of the list that ARRAY_AGG kept; arguments: list, whether NULLs are left out, whether values are JSON already ---- */
+typedef struct wr_jkeys { WR_ARR(wr_str) list; } wr_jkeys;
+
+static void element_json(const wr_call *c, const wr_vec *v, uint32_t row, bool raw, wr_sbuf *out) {
+    if (raw && wr_type_is_string(v->type) && !wr_vec_is_null(v, row)) wr_sbuf_add_str(out, wr_sview_str(&((const wr_sview *)v->data)[row]));
+    else value_json(v, row, c->tz, out);
+}
+static int by_key(const void *a, const void *b) { return wr_str_cmp(*(const wr_str *)a, *(const wr_str *)b); }
+static bool same_key(wr_jkeys *keys, wr_str *which) { /* sorts them */
+    if (keys->list.n > 1) qsort(keys->list.at, keys->list.n, sizeof(wr_str), by_key);
+    for (uint32_t i = 1; i < keys->list.n; i++)
+        if (wr_str_eq(*which = keys->list.at[i], keys->list.at[i - 1])) return true;
+    return false;
+}
+static wr_status json_of_row(wr_call *c, uint32_t r, wr_jkeys *seen, wr_sbuf *buf) {
+    const bool    object = c->impl->extra[0], absent = ARG(c, 1, uint8_t, r), raw = ARG(c, 2, uint8_t, r);
+    const wr_vec *kid = &c->arg[0].vec->kids[0], *keys = object ? &kid->kids[0] : NULL, *values = object ? &kid->kids[1] : kid;
+    wr_list       l = arg_null(c, 0, r) ? (wr_list){0, 0} : ARG(c, 0, wr_list, r);
+    wr_str        key;
+    bool          any = false;
+    seen->list.n = 0;
+    wr_sbuf_addc(buf, object ? '{' : '[');
+    for (uint32_t x = l.offset; x < l.offset + l.len; x++) {
+        if (object && wr_vec_is_null(keys, x)) return call_fail(c, r, "22004", "JSON_OBJECTAGG: a key is NULL");
+        if (object) wr_arr_push(&seen->list, wr_sview_str(&((const wr_sview *)keys->data)[x]));
+        if (absent && wr_vec_is_null(values, x)) continue;
+        if (any) wr_sbuf_addc(buf, ',');
+        any = true;
+        if (object) wr_sbuf_add_json(buf, seen->list.at[seen->list.n - 1]), wr_sbuf_addc(buf, ':');
+        element_json(c, values, x, raw, buf);
+    }
+    wr_sbuf_addc(buf, object ? '}' : ']');
+    if (same_key(seen, &key)) return call_fail(c, r, "22030", "JSON_OBJECTAGG: two rows have the key '%.*s'", (int)WR_MIN(key.len, (size_t)100), key.ptr);
+    put_sorted(c, r, &state_of(c)->doc, buf, &state_of(c)->out);
+    return WR_OK;
+}
+static wr_status json_of(wr_call *c) {
+    wr_jkeys  seen = {0};
+    wr_sbuf   buf = {0};
+    wr_status st = WR_OK;
+    for ROWS(c, r) {
+        wr_sbuf_clear(&buf);
+        if ((st = json_of_row(c, r, &seen, &buf)) != WR_OK) break;
+    }
+    wr_sbuf_free(&buf);
+    wr_arr_free(&seen.list);
+    return st;
+}
+bool res_json_array_of(wr_resolve *r) {
+    const bool object = strcmp(r->fn->name, "JSON_OBJECT_OF") == 0;
+    if (r->n != 3 || r->args[0]->type.id != WR_T_ARRAY) return false;
+    if (object && !wr_type_is_string(r->args[0]->type.kids[0].kids[0])) return res_error(r, "42804", "the keys of JSON_OBJECTAGG must be texts");
+    r->extra[0] = object;
+    return res_set(r, wr_type_string(), json_of, 0);
+}
+
+/* ---- JSON_QUERY ... RETURNING ARRAY<STRING>: the elements of the array as texts ---- */
+static wr_status json_strings(wr_call *c) {
+    wr_jdoc *doc = &state_of(c)->doc;
+    wr_sbuf *out = &state_of(c)->out;
+    wr_vec  *kid = &c->out->kids[0];
+    for ROWS(c, r) {
+        wr_list row = {kid->n, 0};
+        if (!wr_jdoc_parse(doc, arg_str(c, 0, r)) || doc->nodes.at[0].kind != WR_J_ARRAY) {
+            call_null(c, r);
+        } else {
+            row = (wr_list){wr_vec_grow(kid, doc->nodes.at[0].n, c->mem), doc->nodes.at[0].n};
+            for (uint32_t i = 0, node = 1; i < row.len; i++, node = doc->nodes.at[node].next) {
+                wr_sbuf_clear(out);
+                wr_jdoc_print(doc, node, true, out);
+                ((wr_sview *)kid->data)[row.offset + i] = wr_sview_copy(c->mem, out->at ? out->at : "", out->len);
+                if (doc->nodes.at[node].kind == WR_J_NULL) wr_vec_set_null(kid, row.offset + i, c->mem);
+            }
+        }
+        OUT(c, wr_list)[r] = row;
+    }
+    return WR_OK;
+}
+bool res_json_strings(wr_resolve *r) {
+    if (r->n != 1 || !wr_type_is_string(r->args[0]->type)) return false;
+    wr_type *kid = wr_new(r->ctx->arena, wr_type);
+    *kid = wr_type_string();
+    return res_set(r, (wr_type){.id = WR_T_ARRAY, .nullable = 1, .n_kids = 1, .kids = kid}, json_strings, 0);
 }

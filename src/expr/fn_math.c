@@ -1,4 +1,4 @@
-/* expr/fn_math.c: ABS, SIGN, ROUND, FLOOR/CEIL of numbers, the functions of libm, random numbers, BIN and HEX.
+/* expr/fn_math.c: ABS, SIGN, ROUND, FLOOR/CEIL of numbers, the functions of libm, random numbers, BIN and HEX, IPv4 addresses.
  *
  * Rules      ROUND is half away from zero on the decimal digits that a DOUBLE prints (ROUND(2.675, 2) = 2.68, as Flink);
  *            ROUND(DECIMAL(p, s), n) is DECIMAL(p - s + n + 1, n).                                                    */
@@ -271,6 +271,44 @@ wr_status fn_unhex(wr_call *c) {
         }
         if (ok) call_view(c, r, p, n);
         else call_null(c, r);
+    }
+    return WR_OK;
+}
+
+/* ---- IPv4 addresses ---- */
+/* One to four numbers from 0 to 255: the last is the lowest byte, those before it are the highest; recorded from Flink 2.3.0. */
+static bool inet_parse(wr_str s, uint32_t *out) {
+    uint32_t part[4] = {0}, n = 0;
+    bool     digits = false;
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.ptr[i] == '.') {
+            if (!digits || ++n > 3) return false;
+            digits = false;
+        } else {
+            if (!ch_digit((unsigned char)s.ptr[i])) return false;
+            digits = true;
+            part[n] = part[n] * 10 + (uint32_t)(s.ptr[i] - '0');
+            if (part[n] > 255) return false;
+        }
+    }
+    *out = part[n];
+    for (uint32_t i = 0; i < n; i++) *out |= part[i] << (24 - 8 * i);
+    return digits;
+}
+wr_status fn_inet_aton(wr_call *c) {
+    for ROWS(c, r) {
+        uint32_t v;
+        if (inet_parse(arg_str(c, 0, r), &v)) OUT(c, int64_t)[r] = v;
+        else call_null(c, r);
+    }
+    return WR_OK;
+}
+wr_status fn_inet_ntoa(wr_call *c) {
+    for ROWS(c, r) {
+        int64_t v = ARG(c, 0, int64_t, r);
+        char    text[16];
+        if (v < 0 || v > INT64_C(0xFFFFFFFF)) call_null(c, r);
+        else call_put(c, r, text, (size_t)snprintf(text, sizeof text, "%d.%d.%d.%d", (int)(v >> 24), (int)(v >> 16 & 255), (int)(v >> 8 & 255), (int)(v & 255)));
     }
     return WR_OK;
 }

@@ -492,3 +492,38 @@ bool res_map_from_arrays(wr_resolve *r) {
     kids[0] = r->args[0]->type.kids[0], kids[1] = r->args[1]->type.kids[0];
     return res_set(r, (wr_type){.id = WR_T_MAP, .nullable = 1, .n_kids = 2, .kids = kids}, from_arrays, 0);
 }
+
+/* MAP_UNION: an entry stands unless a later map has its key. */
+static bool later_has(const wr_call *c, uint32_t k, uint32_t r, uint32_t row) {
+    for (uint32_t later = k + 1; later < c->n_args; later++)
+        if (list_has(&c->arg[later].vec->kids[0], *list_at(c, later, r), &c->arg[k].vec->kids[0], row)) return true;
+    return false;
+}
+static wr_status map_union(wr_call *c) {
+    for ROWS(c, r) {
+        wr_list row = {c->out->kids[0].n, 0};
+        for (uint32_t k = 0; k < c->n_args; k++) {
+            const wr_list *l = list_at(c, k, r);
+            for (uint32_t x = l->offset; x < l->offset + l->len; x++) {
+                if (later_has(c, k, r, x)) continue;
+                for (uint32_t kid = 0; kid < 2; kid++) append(&c->out->kids[kid], &c->arg[k].vec->kids[kid], x, c->mem);
+            }
+        }
+        row.len = c->out->kids[0].n - row.offset;
+        OUT(c, wr_list)[r] = row;
+    }
+    return WR_OK;
+}
+bool res_map_union(wr_resolve *r) {
+    wr_type *kids = wr_new_n(r->ctx->arena, wr_type, 2);
+    if (r->n == 0 || r->args[0]->type.id != WR_T_MAP) return false;
+    memcpy(kids, r->args[0]->type.kids, 2 * sizeof *kids);
+    for (uint32_t i = 1; i < r->n; i++) {
+        wr_type t = r->args[i]->type;
+        if (t.id != WR_T_MAP || !wr_type_common(kids[0], t.kids[0], &kids[0]) || !wr_type_common(kids[1], t.kids[1], &kids[1])) return false;
+    }
+    wr_type map = {.id = WR_T_MAP, .nullable = 1, .n_kids = 2, .kids = kids};
+    for (uint32_t i = 0; i < r->n; i++)
+        if (!res_cast(r, i, map)) return false;
+    return res_set(r, map, map_union, 0);
+}

@@ -544,3 +544,8 @@ wr_status fn_printf(wr_call *c) {
     wr_sbuf_free(&buf);
     return WR_OK;
 }
+
+wr_status fn_current_database(wr_call *c) { /* there is one */
+    for ROWS(c, r) call_view(c, r, "default_database", 16);
+    return WR_OK;
+}

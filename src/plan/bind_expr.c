@@ -580,6 +580,7 @@ static wr_expr *call(bind *b, const wr_ast_expr *e) {
     wr_expr           *out;
     if (b->match && !c->over && pl_match_call(b, e, &out)) return out;
     if (c->over) return over(b, e);
+    if (pl_is_composed_agg(e)) return pl_bind_composed_agg(b, e);
     if (pl_is_agg_call(e)) return aggregate(b, e);
     if (group_window_property(b, e, &out)) return out;
     wr_str name = c->name.part[c->name.n - 1].text;
@@ -608,6 +609,7 @@ static wr_expr *call(bind *b, const wr_ast_expr *e) {
     if (out && c->json && c->json->returning) {
         wr_type t;
         if (!wr_catalog_type(b->p->arena, c->json->returning, b->p->diags, &t)) return NULL;
+        if (name_is(c, "JSON_QUERY") && t.id == WR_T_ARRAY) out = pl_call(b->p, "JSON_STRINGS", e->at, 1, out);
         out = wr_expr_cast(&b->p->ec, out, t, true, e->at);
     }
     return out;

@@ -336,7 +336,7 @@ static bool can_open(const wr_ast_query *q) {
 static bool has_agg(const wr_ast_query *q) {
     for (uint32_t i = 0; i < q->select.items.n; i++) {
         const wr_ast_expr *e = q->select.items.at[i].expr;
-        if (pl_is_agg_call(e) || (e->kind == WR_AST_CALL && e->call.over)) return true;
+        if (pl_is_agg_call(e) || pl_is_composed_agg(e) || (e->kind == WR_AST_CALL && e->call.over)) return true;
     }
     return false;
 }

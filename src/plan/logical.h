@@ -166,6 +166,9 @@ wr_expr *pl_bind_condition(bind *b, const wr_ast_expr *ast); /* BOOLEAN or a dia
 bool     pl_interval_const(pl *p, const wr_expr *e, int64_t *us);
 int      pl_resolve_column(bind *b, const wr_ast_name *name, uint32_t *used_parts, wr_type *type, bool complain);
 bool     pl_is_agg_call(const wr_ast_expr *e);
+/* agg_composed.c: PERCENTILE, JSON_ARRAYAGG, JSON_OBJECTAGG */
+bool     pl_is_composed_agg(const wr_ast_expr *e);
+wr_expr *pl_bind_composed_agg(bind *b, const wr_ast_expr *e);
 bool     pl_const_interval(bind *b, const wr_ast_expr *ast, const char *what, int64_t *us); /* an INTERVAL literal, > 0 unless offset */
 /* bind_query.c */
 lnode   *pl_bind_query(pl *p, const wr_ast_query *q, pcte *ctes, bool top);
