@@ -202,6 +202,14 @@ static const char *restore_from(wr_session *s, uint32_t step) {
     return wr_arena_printf(s->arena, "%s/job-%u", s->opts.restore_from, count_jobs(s, step) + 1);
 }
 
+/* A backfill's own state and what an upgrade rebuilds stay here; the next run uploads what came of them. */
+static const char *checkpoint_to(wr_session *s, uint32_t step) {
+    wr_str      text = wr_catalog_get(s->catalog, "execution.checkpointing.remote");
+    const char *url = s->opts.checkpoint_to ? s->opts.checkpoint_to : wr_arena_strndup(s->arena, text.ptr, text.len);
+    if (s->until || s->next_version || !url[0]) return NULL;
+    return count_jobs(s, s->steps.n) == 1 ? url : wr_arena_printf(s->arena, "%s/job-%u", url, count_jobs(s, step) + 1);
+}
+
 static int64_t checkpoint_interval(const wr_session *s) {
     wr_str  text = wr_catalog_get(s->catalog, "execution.checkpointing.interval");
     int64_t us = 0;
@@ -224,7 +232,7 @@ static wr_run_opts run_opts(wr_session *s, uint32_t step) {
     uint32_t groups = o->n_key_groups ? o->n_key_groups : number_setting(s, "pipeline.max-parallelism", KEY_GROUPS_MAX);
     return (wr_run_opts){.world = s->world, .acct = &s->acct, .memory_of_process = o->memory_of_process, .diags = &s->diags, .n_workers = wr_session_workers(s), .n_key_groups = groups,
                          .batch_rows = o->batch_rows, .state_dir = state_dir_of(s, step), .checkpoint_interval_us = checkpoint_interval(s),
-                         .restore_from = restore_from(s, step), .checkpoints_kept = number_setting(s, "execution.checkpointing.num-retained", 1000),
+                         .restore_from = restore_from(s, step), .checkpoint_to = checkpoint_to(s, step), .checkpoints_kept = number_setting(s, "execution.checkpointing.num-retained", 1000),
                          .failed_checkpoints = number_setting(s, "execution.checkpointing.tolerable-failed-checkpoints", 1000000),
                          .fresh = o->fresh, .accept_older = o->accept_older, .from = o->from, .catch_up_rate = catch_up_rate(s), .catch_up_lag_us = catch_up_lag(s), .until = s->until, .muted = s->muted, .next_version = s->next_version, .force_bounded = o->force_bounded, .force_tail = o->force_tail,
                          .final_rows = o->final_rows, .print_style = o->print_style ? o->print_style : "table", .simulate = o->simulate,

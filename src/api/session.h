@@ -27,7 +27,8 @@ typedef struct wr_session_opts {
     const char *state_dir;              /* NULL: no checkpoints; scripts with several jobs get state_dir/job-1, job-2 ... */
     int64_t     checkpoint_interval_us; /* 0: the default */
     bool        fresh, accept_older;
-    const char *restore_from;           /* a savepoint to begin from when state_dir holds no checkpoint yet; NULL: none */
+    const char *restore_from;           /* a savepoint, or s3://..., to begin from when state_dir holds no checkpoint yet; NULL: none */
+    const char *checkpoint_to;          /* s3://...; NULL: setting 'execution.checkpointing.remote' */
     const char *from;                   /* where sources start: "earliest" or a timestamp; NULL: the start, or the saved positions */
     const char *catch_up_rate;          /* "50MiB/s", "200k rows/s"; NULL: setting 'scan.catch-up.max-rate', else unlimited */
     bool        force_bounded, force_tail;

@@ -8,6 +8,7 @@
 static const wr_setting_info KNOWN[] = {
     {"execution.checkpointing.interval", "", "how often a checkpoint is taken, with a state directory; empty = 10 s; --checkpoint-every wins"},
     {"execution.checkpointing.num-retained", "2", "how many checkpoints are kept"},
+    {"execution.checkpointing.remote", "", "s3://BUCKET/PREFIX: checkpoints of the state directory are copied there before they count; --checkpoint-to wins"},
     {"execution.checkpointing.tolerable-failed-checkpoints", "0", "so many attempts to write a checkpoint may fail in a row, a second apart"},
     {"execution.runtime-mode", "streaming", "streaming or batch; both run the same job, a bounded input simply ends"},
     {"parallelism.default", "", "number of workers; empty = one a core"},

@@ -89,6 +89,24 @@ wr_status wr_checkpoint_place(wr_world *world, const char *dir, const wr_checkpo
 wr_status wr_checkpoint_export(wr_world *world, const char *dir, const wr_checkpoint *ck, const char *to, wr_err *err);
 wr_status wr_checkpoint_clear(wr_world *world, const char *dir, wr_err *err); /* removes every checkpoint of dir; no directory is fine */
 
+/* ---- the copy in an object store (away.c) ---- */
+typedef struct wr_checkpoint_away wr_checkpoint_away;
+typedef struct wr_checkpoint_uploaded { uint64_t bytes; uint32_t files; } wr_checkpoint_uploaded; /* with the manifest */
+/* Lists what url (s3://bucket/prefix) holds. Credentials: remote/remote.h. */
+wr_status wr_checkpoint_away_open(wr_world *world, const char *dir, const char *url, uint32_t kept, wr_checkpoint_away **out, wr_err *err);
+void      wr_checkpoint_away_free(wr_checkpoint_away *away);   /* NULL is legal */
+void      wr_checkpoint_away_cancel(wr_checkpoint_away *away); /* NULL is legal; any thread: requests under way fail soon */
+/* The newest whole checkpoint is put into the directory, which has none. *found = false: the store has none. Damage: as wr_checkpoint_open. take: the
+ * directory goes on there too (wr_checkpoint_away_take). */
+wr_status wr_checkpoint_away_fetch(wr_checkpoint_away *away, bool accept_older, bool take, bool *found, wr_err *err);
+/* May the directory, which goes on from local_epoch, be copied there? WR332: somebody else's checkpoints; WR333: newer ones. */
+wr_status wr_checkpoint_away_check(wr_checkpoint_away *away, uint64_t local_epoch, bool accept_older, wr_err *err);
+wr_status wr_checkpoint_away_take(wr_checkpoint_away *away, wr_err *err);  /* from now on this directory is copied there, and no other */
+wr_status wr_checkpoint_away_clear(wr_checkpoint_away *away, wr_err *err); /* removes every checkpoint there */
+/* What the store does not have of a checkpoint of the directory, then its manifest, then what is too old there is removed. May be tried again;
+ * adds to *out. WR332: somebody else has taken over meanwhile. */
+wr_status wr_checkpoint_away_upload(wr_checkpoint_away *away, uint64_t epoch, const wr_checkpoint_file *files, uint32_t n, wr_checkpoint_uploaded *out, wr_err *err);
+
 /* ---- who runs on a directory (live.c) ---- */
 /* Takes the directory for this process: *lock (close it to give it up), or NULL and *holder = the process that has it (-1: unknown). */
 wr_status wr_state_lock(wr_world *world, const char *dir, wr_file **lock, long *holder, wr_err *err);

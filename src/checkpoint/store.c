@@ -38,7 +38,7 @@ void wr_checkpoint_store_free(wr_checkpoint_store *s) {
 }
 
 /* ---- names ---- */
-static bool parse_name(const char *name, uint64_t *epoch) {
+bool manifest_epoch(const char *name, uint64_t *epoch) {
     static const char prefix[] = "checkpoint-", suffix[] = ".weir";
     size_t len = strlen(name);
     if (len <= sizeof prefix - 1 + sizeof suffix - 1 || memcmp(name, prefix, sizeof prefix - 1) != 0) return false;
@@ -47,6 +47,8 @@ static bool parse_name(const char *name, uint64_t *epoch) {
     *epoch = strtoull(name + sizeof prefix - 1, &end, 10);
     return end == name + len - (sizeof suffix - 1);
 }
+
+void manifest_name(char *out, size_t cap, uint64_t epoch) { snprintf(out, cap, "checkpoint-%012" PRIu64 ".weir", epoch); }
 
 void manifest_path(char *out, size_t cap, const char *dir, uint64_t epoch) {
     snprintf(out, cap, "%s/checkpoint-%012" PRIu64 ".weir", dir, epoch);
@@ -68,7 +70,7 @@ wr_status wr_checkpoint_list(wr_world *world, const char *dir, wr_checkpoint_epo
     WR_TRY(world->vt->list(world, dir, &files, &n, err));
     for (size_t i = 0; i < n; i++) { /* names are zero-padded: sorted by name is sorted by epoch */
         uint64_t epoch;
-        if (parse_name(files[i].name, &epoch)) wr_arr_push(out, epoch);
+        if (manifest_epoch(files[i].name, &epoch)) wr_arr_push(out, epoch);
     }
     wr_free(files);
     return WR_OK;

@@ -48,7 +48,7 @@ typedef struct job_args {            /* options that run, explain and check shar
 } job_args;
 /* getopt values above any character. */
 enum { OPT_MEMORY = 256, OPT_STATE_DIR, OPT_FRESH, OPT_ACCEPT_OLDER, OPT_SET, OPT_FORMAT, OPT_FINAL, OPT_CHANGELOG, OPT_JSON, OPT_BATCH_ROWS,
-       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_FROM, OPT_CATCH_UP, OPT_OUTPUTS, OPT_TIMEOUT, OPT_REPLAY, OPT_RUNS, OPT_SAMPLE, OPT_PRICES, OPT_GEN_FIRST };
+       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_FROM, OPT_CATCH_UP, OPT_OUTPUTS, OPT_TIMEOUT, OPT_REPLAY, OPT_RUNS, OPT_SAMPLE, OPT_PRICES, OPT_CHECKPOINT_TO, OPT_GEN_FIRST };
 /* Makes the session, sets and loads everything; NULL after an error was printed (*code says which). */
 wr_session *job_session(job_args *args, const char *command, int *code);
 void        job_args_free(job_args *args);
@@ -59,7 +59,7 @@ void        job_files(job_args *args, int argc, char **argv, int from);
 /* Diagnostics and error to stderr (JSON: one line). */
 void        print_report(const wr_session *session, const wr_err *err, bool json);
 void        print_err(const wr_err *err, bool json);
-bool        no_object_store(const char *command, const char *dir, int *code); /* s3://...: said, *code set */
+bool        no_object_store(const char *command, const char *dir, int *code); /* s3://...: said what to write instead, *code set */
 int         exit_code_of(wr_status status);
 void        add_count(wr_sbuf *out, uint64_t n);               /* 2,427,000 */
 void        add_rate(wr_sbuf *out, double per_second);         /* 1.25 M */

@@ -40,7 +40,9 @@ bool take_duration(const char *command, const char *option, const char *value, i
 bool no_object_store(const char *command, const char *dir, int *code) {
     const char *scheme = strstr(dir, "://");
     if (!scheme || strchr(dir, '/') < scheme) return false;
-    *code = usage_error(command, "'%s': state in an object store is not in this version; give a directory", dir);
+    bool runs = !strcmp(command, "run");
+    if (runs) *code = usage_error(command, "'%s': a state directory is local, its checkpoints are copied to an object store: --state-dir DIR --checkpoint-to %s", dir, dir);
+    else *code = usage_error(command, "'%s': this command needs a directory, not an object store; weir run --state-dir DIR --restore %s job.sql brings the newest checkpoint there", dir, dir);
     return true;
 }
 
@@ -60,7 +62,10 @@ bool job_option(job_args *args, const char *command, int opt, const char *value,
         return true;
     case OPT_RESTORE:
         o->restore_from = value;
-        no_object_store(command, value, code);
+        return true;
+    case OPT_CHECKPOINT_TO:
+        o->checkpoint_to = value;
+        if (strncmp(value, "s3://", 5) != 0) *code = usage_error(command, "--checkpoint-to: expected s3://BUCKET/PREFIX, got '%s'", value);
         return true;
     case OPT_CATCH_UP: {
         int64_t bytes, rows;

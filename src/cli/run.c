@@ -58,7 +58,7 @@ static const struct option OPTIONS[] = {
     {"execute", required_argument, NULL, 'e'},     {"quiet", no_argument, NULL, 'q'},
     {"restore", required_argument, NULL, OPT_RESTORE}, {"from", required_argument, NULL, OPT_FROM}, {"catch-up-rate", required_argument, NULL, OPT_CATCH_UP},
     {"replay", no_argument, NULL, OPT_REPLAY},     {"runs", required_argument, NULL, OPT_RUNS},
-    {"seed", required_argument, NULL, OPT_SEED},
+    {"seed", required_argument, NULL, OPT_SEED},   {"checkpoint-to", required_argument, NULL, OPT_CHECKPOINT_TO},
     {"help", no_argument, NULL, 'h'},              {0},
 };
 
@@ -101,6 +101,7 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
     if (flags->final_rows && flags->changelog) return usage_error(command, "--final and --changelog exclude each other");
     if (args->opts.force_bounded && args->opts.force_tail) return usage_error(command, "--bounded and --tail exclude each other");
     if (args->opts.restore_from && !args->opts.state_dir) return usage_error(command, "--restore goes with --state-dir");
+    if (args->opts.checkpoint_to && !args->opts.state_dir) return usage_error(command, "--checkpoint-to goes with --state-dir");
     if ((flags->runs || flags->seed) && !flags->replay) return usage_error(command, "--runs and --seed go with --replay");
     if (args->opts.fresh && !args->opts.state_dir) return usage_error(command, "--fresh goes with --state-dir");
     return -1;

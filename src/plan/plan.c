@@ -66,6 +66,8 @@ static void apply_settings(driver *d, wr_span at) {
         while (digits < text.len && text.ptr[digits] >= '0' && text.ptr[digits] <= '9') digits++;
         if (!text.len || digits < text.len || text.len > 6 || (i == 0 && text.ptr[0] == '0')) bad_setting(d, at, numbers[i], text, i ? "a number from 0 on" : "a number from 1 on");
     }
+    wr_str remote = wr_catalog_get(c, "execution.checkpointing.remote");
+    if (remote.len && !wr_str_starts(remote, WR_STR("s3://"))) bad_setting(d, at, "execution.checkpointing.remote", remote, "an object store: 's3://BUCKET/PREFIX'");
     wr_str phases = wr_catalog_get(c, "table.optimizer.agg-phase-strategy");
     if (!wr_str_ieq(phases, WR_STR("AUTO")) && !wr_str_ieq(phases, WR_STR("ONE_PHASE")) && !wr_str_ieq(phases, WR_STR("TWO_PHASE")))
         bad_setting(d, at, "table.optimizer.agg-phase-strategy", phases, "'AUTO', 'ONE_PHASE' or 'TWO_PHASE'");

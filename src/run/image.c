@@ -4,11 +4,14 @@
  *            manifest, and rings the coordinator, which then lets the sinks commit. Workers meanwhile go on. In simulation the thread is a call.
  * Failure    an attempt that fails after the tier's part was made may be tried again: nothing of the cut is lost, the sinks have not committed.
  *            'execution.checkpointing.tolerable-failed-checkpoints' says how often in a row; then, and for the tier's own failures, the job ends.
+ * Away       with checkpoint_to the same thread then uploads what the object store lacks (checkpoint/away.c), and only then the checkpoint counts. So
+ *            no sink ever commits what the store does not have: another machine can go on from there with the same rows. It holds at the start too.
  * Layout     STATE_DIR/checkpoint-N.weir, files/: checkpoint/. tier/: the tier's working directory, image/: its links on their way; both are scratch.
  *            lock: held by the process that runs on it, which wrote its number there.
  * Thread     image_run: the I/O thread; the rest: the coordinator.                                                              */
 #include "run/internal.h"
 #include "run/swap.h"
+#include "remote/remote.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,23 +33,76 @@ static wr_status take_lock(wr_job *job, wr_err *err) {
     return WR_IO;
 }
 
+/* ---- the object store ---- */
+static wr_status open_away(wr_job *job, wr_err *err) {
+    const wr_run_opts *o = &job->opts;
+    if (!o->checkpoint_to || !o->checkpoint_to[0] || o->simulate) return WR_OK;
+    if (o->state_dir) return wr_checkpoint_away_open(o->world, o->state_dir, o->checkpoint_to, o->checkpoints_kept, &job->away, err);
+    wr_fail(err, WR_USER, "WR331", "checkpoints are to be copied to %s, but there are none without a state directory", o->checkpoint_to);
+    wr_err_hint(err, "--state-dir DIR, a local directory");
+    return WR_USER;
+}
+
+static wr_status no_savepoint(const char *where, wr_err *err) {
+    wr_fail(err, WR_USER, "WR307", "there is no savepoint in %s", where);
+    wr_err_hint(err, wr_remote_is_url(where) ? "weir run --state-dir DIR --checkpoint-to %s puts checkpoints there" : "weir savepoint STATE_DIR %s makes one", where);
+    return WR_USER;
+}
+
+/* Nothing in the directory: a new machine. What the store has is put into it, and is then as if it had always been there. */
+static wr_status fetch_away(wr_job *job, wr_checkpoint_away *away, bool take, wr_err *err) {
+    const wr_run_opts *o = &job->opts;
+    bool               found;
+    WR_TRY(wr_checkpoint_away_fetch(away, o->accept_older, take, &found, err));
+    return found ? wr_checkpoint_open(o->world, o->state_dir, false, &job->restored, &job->restored_found, err) : WR_OK;
+}
+
+static wr_status fetch_restore(wr_job *job, wr_err *err) {
+    const wr_run_opts  *o = &job->opts;
+    wr_checkpoint_away *from = NULL;
+    WR_TRY(wr_checkpoint_away_open(o->world, o->state_dir, o->restore_from, 0, &from, err));
+    wr_status status = fetch_away(job, from, false, err);
+    wr_checkpoint_away_free(from);
+    return status != WR_OK || job->restored_found ? status : no_savepoint(o->restore_from, err);
+}
+
+/* What the job goes on from must be there before the sinks commit what it stands for: an upload may have been cut off, or the state was changed since
+ * (weir upgrade, weir backfill). */
+static wr_status follow_away(wr_job *job, wr_err *err) {
+    const wr_checkpoint   *ck = &job->restored;
+    wr_checkpoint_uploaded up = {0};
+    WR_TRY(wr_checkpoint_away_take(job->away, err));
+    if (!job->restored_found || job->restored_dir != job->opts.state_dir) return WR_OK;
+    return wr_checkpoint_away_upload(job->away, ck->epoch, ck->files.at, ck->files.n, &up, err);
+}
+
+/* ---- where to begin ---- */
+static wr_status find_local(wr_job *job, wr_err *err) {
+    const wr_run_opts *o = &job->opts;
+    if (o->fresh) {
+        if (job->away) WR_TRY(wr_checkpoint_away_check(job->away, UINT64_MAX, false, err));
+        WR_TRY(wr_checkpoint_clear(o->world, o->state_dir, err));
+        return job->away ? wr_checkpoint_away_clear(job->away, err) : WR_OK;
+    }
+    WR_TRY(wr_checkpoint_open(o->world, o->state_dir, o->accept_older, &job->restored, &job->restored_found, err));
+    if (!job->away) return WR_OK;
+    return job->restored_found ? wr_checkpoint_away_check(job->away, job->restored.epoch, o->accept_older, err) : fetch_away(job, job->away, true, err);
+}
+
 static wr_status find_checkpoint(wr_job *job, wr_err *err) {
     const wr_run_opts *o = &job->opts;
-    if (o->fresh) WR_TRY(wr_checkpoint_clear(o->world, o->state_dir, err));
-    else WR_TRY(wr_checkpoint_open(o->world, o->state_dir, o->accept_older, &job->restored, &job->restored_found, err));
+    WR_TRY(find_local(job, err));
     job->restored_dir = o->state_dir;
+    if (!job->restored_found && o->restore_from && wr_remote_is_url(o->restore_from)) WR_TRY(fetch_restore(job, err));
     /* Its writer may have died, or its sync failed, after the rename: the name must last before sinks commit what it stands for. */
     if (job->restored_found) WR_TRY(o->world->vt->sync_dir(o->world, o->state_dir, err));
     if (!job->restored_found && o->restore_from) {
         WR_TRY(wr_checkpoint_open(o->world, o->restore_from, o->accept_older, &job->restored, &job->restored_found, err));
-        if (!job->restored_found) {
-            wr_fail(err, WR_USER, "WR307", "there is no savepoint in %s", o->restore_from);
-            wr_err_hint(err, "weir savepoint STATE_DIR %s makes one", o->restore_from);
-            return WR_USER;
-        }
+        if (!job->restored_found) return no_savepoint(o->restore_from, err);
         job->restored_dir = o->restore_from;
     }
-    return job->restored_found ? snapshot_check(job, err) : WR_OK;
+    if (job->restored_found) WR_TRY(snapshot_check(job, err));
+    return job->away ? follow_away(job, err) : WR_OK;
 }
 
 static wr_status open_directory(wr_job *job, wr_err *err) {
@@ -57,6 +113,7 @@ static wr_status open_directory(wr_job *job, wr_err *err) {
     WR_TRY(wr_dir_remove(o->world, wr_arena_printf(job->arena, "%s/tier", o->state_dir), err)); /* a crash may have left them */
     WR_TRY(wr_dir_remove(o->world, job->image.dir, err));
     job->store = wr_checkpoint_store_new(o->world, o->state_dir, o->checkpoints_kept);
+    WR_TRY(open_away(job, err));
     return find_checkpoint(job, err);
 }
 
@@ -71,7 +128,7 @@ wr_status image_open(wr_job *job, wr_err *err) {
     wr_tier_opts tier = {.world = o->world, .dir = dir, .acct = &job->tier_acct, .attach_bytes = attach, .threads = !o->simulate};
     tier.memory_bytes = budget_tier_bytes(o->acct->limit);
     job->tier = wr_tier_new(&tier);
-    return o->state_dir ? open_directory(job, err) : WR_OK;
+    return o->state_dir ? open_directory(job, err) : open_away(job, err);
 }
 
 void image_close(wr_job *job) {
@@ -81,6 +138,7 @@ void image_close(wr_job *job) {
     wr_err ignored;
     if (job->image.dir && job->lock) (void)!wr_dir_remove(world, job->image.dir, &ignored);
     wr_checkpoint_store_free(job->store);
+    wr_checkpoint_away_free(job->away);
     world->vt->file_close(world, job->lock);
 }
 
@@ -98,10 +156,21 @@ void image_begin(wr_job *job, uint64_t epoch) {
     wr_free(job->image.files);
     job->image.files = NULL;
     job->image.n_files = job->image.next = 0;
-    job->image.made = false;
+    job->image.made = job->image.local = false;
+    job->image.up = (wr_checkpoint_uploaded){0};
     job->image.retry_at_us = 0;
     if (job->asked == ASKED) job->asked = ASKED_UNDER_WAY;
     wr_tier_begin(job->tier, epoch);
+}
+
+/* In the state directory, then in the object store: there only what that lacks, also when it is tried again. */
+static wr_status put_down(wr_job *job, wr_err *err) {
+    image *im = &job->image;
+    if (!im->local) WR_TRY(wr_checkpoint_commit(job->store, &job->snap, &im->written, err));
+    if (!job->away) return WR_OK;
+    if (!im->local) im->local_us = wr_mono_us(job->opts.world);
+    im->local = true;
+    return wr_checkpoint_away_upload(job->away, job->snap.epoch, job->snap.files.at, job->snap.files.n, &im->up, err);
 }
 
 static wr_status make_image(wr_job *job, wr_err *err) {
@@ -116,7 +185,7 @@ static wr_status make_image(wr_job *job, wr_err *err) {
         const wr_tier_file *f = &im->files[im->next];
         WR_TRY(wr_checkpoint_add_file(job->store, &job->snap, f->name, f->path, f->sorted, err));
     }
-    return wr_checkpoint_commit(job->store, &job->snap, &im->written, err);
+    return put_down(job, err);
 }
 
 static void image_run(void *arg) {
@@ -156,6 +225,22 @@ static bool may_retry(wr_job *job) {
     job->times.failed_attempts++;
     im->retry_at_us = job->opts.simulate ? 1 : wr_mono_us(job->opts.world) + RETRY_US;
     return true;
+}
+
+void image_cancel(wr_job *job) { wr_checkpoint_away_cancel(job->away); }
+
+wr_status image_commit(wr_job *job, wr_err *err) {
+    image *im = &job->image;
+    for (im->made = true;; job->opts.world->vt->sleep_us(job->opts.world, RETRY_US)) {
+        im->err = (wr_err){0};
+        im->status = put_down(job, &im->err);
+        if (im->status == WR_OK) break;
+        if (job->away && may_retry(job)) continue;
+        *err = im->err;
+        break;
+    }
+    im->retry_at_us = 0;
+    return im->status;
 }
 
 bool image_poll(wr_job *job, wr_status *status, wr_err *err) {

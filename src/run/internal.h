@@ -204,7 +204,10 @@ typedef struct image {                     /* the I/O thread's work: what the ti
     bool         made;                     /* the tier's part is done: the rest can be tried again */
     wr_tier_file *files;
     uint32_t     n_files, next;            /* files before `next` are in the checkpoint already */
+    bool         local;                    /* it is whole in the state directory */
+    int64_t      local_us;                 /* since then; only with job->away */
     wr_checkpoint_written written;
+    wr_checkpoint_uploaded up;
     wr_status    status;
     wr_err       err;
 } image;
@@ -246,6 +249,7 @@ struct wr_job {
     wr_checkpoint_writer snap;
     wr_account         snap_acct;          /* sections on their way to the disk */
     wr_checkpoint_store *store;            /* NULL: no state directory */
+    wr_checkpoint_away  *away;             /* NULL: no copy in an object store */
     wr_checkpoint      restored;           /* until snapshot_restore is through */
     bool               restored_found;
     const char        *restored_dir;
@@ -331,6 +335,8 @@ void      image_begin(wr_job *job, uint64_t epoch);
 wr_status image_start(wr_job *job, wr_err *err);                                 /* coordinator: all tasks have acknowledged */
 bool      image_poll(wr_job *job, wr_status *status, wr_err *err);               /* true: it came to an end */
 void      image_join(wr_job *job);
+void      image_cancel(wr_job *job);                                             /* the job ends with an error: an upload under way is given up */
+wr_status image_commit(wr_job *job, wr_err *err);                                /* coordinator: an image without the tier's part, at once */
 void      image_tick(wr_job *job);                                               /* accounts, requests of other processes */
 void      image_answer(wr_job *job, uint64_t epoch);                             /* epoch is complete */
 /* snapshot.c */

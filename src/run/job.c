@@ -121,6 +121,7 @@ static wr_status run_threads(wr_job *job, wr_err *err) {
     atomic_store(&job->stop, 2);
     job_wake_all(job);
     for (uint32_t k = 0; k < started; k++) world->vt->join(world, job->workers[k].thread);
+    if (status != WR_OK || atomic_load(&job->failed)) image_cancel(job);
     image_join(job);
     return status;
 }

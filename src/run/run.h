@@ -30,7 +30,8 @@ typedef struct wr_run_opts {
     int64_t     checkpoint_interval_us;/* 0 = 10 s */
     bool        fresh;                 /* ignore and remove an existing state */
     bool        accept_older;          /* a damaged newest checkpoint: take the one before */
-    const char *restore_from;          /* a savepoint to begin from when state_dir holds no checkpoint; NULL: none */
+    const char *restore_from;          /* a savepoint, or s3://..., to begin from when state_dir and checkpoint_to hold no checkpoint; NULL: none */
+    const char *checkpoint_to;         /* s3://bucket/prefix: checkpoints are copied there before they count; NULL or "": nowhere. Ignored in simulation */
     uint32_t    checkpoints_kept;      /* 0 = WR_CHECKPOINTS_KEPT */
     uint32_t    failed_checkpoints;    /* so many attempts to write one may fail in a row */
     int64_t     tier_attach_bytes;     /* state of an operator's instance from this size on goes through the tier; 0 = the default (1 MiB), -1 = always */
@@ -103,18 +104,21 @@ typedef struct wr_budget_status {
     int64_t reach_us;              /* from now until the budget is reached at the present rate of all operators; -1: never */
 } wr_budget_status;
 const char *wr_budget_level_name(int level);
-/* One checkpoint: waiting + snapshotting + writing + committing = total. */
+/* One checkpoint: waiting + snapshotting + writing + uploading + committing = total. */
 typedef struct wr_checkpoint_report {
     uint64_t epoch;
     int64_t  at_us;                /* wall clock of its start */
     int64_t  waiting_us;           /* from its start to the last task's acknowledgement, without the longest snapshot: barriers behind rows in queues */
     int64_t  snapshotting_us;      /* the longest synchronous part of any task: the longest pause that a row can have seen */
     int64_t  writing_us;           /* image, files, manifest, by a thread of its own */
+    int64_t  uploading_us;         /* to checkpoint_to, by the same thread; attempts that failed and the time between them included */
     int64_t  committing_us;        /* sinks */
     int64_t  total_us;
     char     last_task[160], longest_task[160]; /* who acknowledged last; whose snapshot took longest */
     uint64_t new_bytes, total_bytes;
     uint32_t new_files, total_files, failed_attempts;
+    uint64_t uploaded_bytes;       /* with the manifest; 0: checkpoint_to is not given */
+    uint32_t uploaded_files;
 } wr_checkpoint_report;
 enum { WR_CHECKPOINT_HISTORY = 16 };
 

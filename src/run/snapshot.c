@@ -184,11 +184,12 @@ static void put_source_sections(wr_job *job) {
 static void finish(wr_job *job, uint64_t epoch) {
     const epoch_times           *t = &job->times;
     const wr_checkpoint_written *w = &job->image.written;
-    int64_t now = wr_mono_us(job->opts.world);
+    int64_t now = wr_mono_us(job->opts.world), local_us = job->away ? job->image.local_us : t->written_us;
     wr_checkpoint_report r = {.epoch = epoch, .at_us = t->begun_wall_us, .total_us = now - t->begun_us, .committing_us = now - t->written_us,
-                              .writing_us = t->written_us - t->acked_us, .snapshotting_us = t->longest_us,
+                              .writing_us = local_us - t->acked_us, .uploading_us = t->written_us - local_us, .snapshotting_us = t->longest_us,
                               .waiting_us = t->acked_us - t->begun_us - t->longest_us, .new_bytes = w->new_bytes, .total_bytes = w->total_bytes,
-                              .new_files = w->new_files, .total_files = w->total_files, .failed_attempts = t->failed_attempts};
+                              .new_files = w->new_files, .total_files = w->total_files, .failed_attempts = t->failed_attempts,
+                              .uploaded_bytes = job->image.up.bytes, .uploaded_files = job->image.up.files};
     snprintf(r.last_task, sizeof r.last_task, "%s", t->last_task);
     snprintf(r.longest_task, sizeof r.longest_task, "%s", t->longest_task);
     wr_mutex_lock(job->report_lock);
@@ -289,7 +290,7 @@ static wr_status at_rest(wr_job *job, bool finished, wr_err *err) {
     WR_TRY(rest_sections(job, epoch, finished, err));
     job->times.acked_us = wr_mono_us(job->opts.world);
     WR_TRY(sources_sync_letters(job, err));
-    WR_TRY(wr_checkpoint_commit(job->store, &job->snap, &job->image.written, err));
+    WR_TRY(image_commit(job, err));
     job->times.written_us = wr_mono_us(job->opts.world);
     for (uint32_t k = 0; k < job->n_workers; k++)
         for (uint32_t i = 0; i < job->n_nodes; i++) {

@@ -99,14 +99,18 @@ void wr_job_checkpoint_text(const wr_job_status *s, wr_sbuf *out) {
     if (!s->n_history) return;
     const wr_checkpoint_report *r = &s->history[s->n_history - 1];
     const struct { const char *name; int64_t us; } parts[] = {{", waiting ", r->waiting_us}, {", snapshotting ", r->snapshotting_us},
-                                                             {", writing ", r->writing_us}, {", committing ", r->committing_us}};
+                                                             {", writing ", r->writing_us}, {", uploading ", r->uploading_us}, {", committing ", r->committing_us}};
     wr_sbuf_printf(out, "checkpoint %" PRIu64 ": ", r->epoch);
     wr_text_duration(r->total_us, out);
-    for (size_t i = 0; i < WR_COUNT_OF(parts); i++) wr_sbuf_addz(out, i ? parts[i].name : " = waiting "), wr_text_duration(parts[i].us, out);
+    for (size_t i = 0; i < WR_COUNT_OF(parts); i++) {
+        if (i == 3 && !r->uploaded_files) continue; /* to nowhere */
+        wr_sbuf_addz(out, i ? parts[i].name : " = waiting "), wr_text_duration(parts[i].us, out);
+    }
     wr_sbuf_addz(out, "; wrote ");
     wr_text_size((int64_t)r->new_bytes, out);
     wr_sbuf_addz(out, " of ");
     wr_text_size((int64_t)r->total_bytes, out);
+    if (r->uploaded_files) wr_sbuf_addz(out, ", uploaded "), wr_text_size((int64_t)r->uploaded_bytes, out);
     if (r->last_task[0]) wr_sbuf_printf(out, "; last to get its barriers: %s", r->last_task);
     if (r->longest_task[0]) wr_sbuf_printf(out, "; longest pause: %s", r->longest_task);
     if (s->checkpoints_failed) wr_sbuf_printf(out, "; %" PRIu64 " attempts failed, the last: %s", s->checkpoints_failed, s->checkpoint_error);
@@ -117,10 +121,10 @@ void wr_job_checkpoints_json(const wr_job_status *s, wr_sbuf *out) {
     for (uint32_t i = 0; i < s->n_history; i++) {
         const wr_checkpoint_report *r = &s->history[i];
         wr_sbuf_printf(out, "%s{\"epoch\":%" PRIu64 ",\"at_us\":%" PRIi64 ",\"waiting_us\":%" PRIi64 ",\"snapshotting_us\":%" PRIi64 ",\"writing_us\":%" PRIi64
-                       ",\"committing_us\":%" PRIi64 ",\"total_us\":%" PRIi64, i ? "," : "", r->epoch, r->at_us, r->waiting_us, r->snapshotting_us,
-                       r->writing_us, r->committing_us, r->total_us);
-        wr_sbuf_printf(out, ",\"new_bytes\":%" PRIu64 ",\"total_bytes\":%" PRIu64 ",\"new_files\":%u,\"total_files\":%u,\"failed_attempts\":%u,\"last_task\":",
-                       r->new_bytes, r->total_bytes, r->new_files, r->total_files, r->failed_attempts);
+                       ",\"uploading_us\":%" PRIi64 ",\"committing_us\":%" PRIi64 ",\"total_us\":%" PRIi64, i ? "," : "", r->epoch, r->at_us, r->waiting_us, r->snapshotting_us,
+                       r->writing_us, r->uploading_us, r->committing_us, r->total_us);
+        wr_sbuf_printf(out, ",\"new_bytes\":%" PRIu64 ",\"total_bytes\":%" PRIu64 ",\"new_files\":%u,\"total_files\":%u,\"uploaded_bytes\":%" PRIu64 ",\"uploaded_files\":%u,\"failed_attempts\":%u,\"last_task\":",
+                       r->new_bytes, r->total_bytes, r->new_files, r->total_files, r->uploaded_bytes, r->uploaded_files, r->failed_attempts);
         wr_sbuf_add_json(out, wr_str_of(r->last_task));
         wr_sbuf_addz(out, ",\"longest_task\":");
         wr_sbuf_add_json(out, wr_str_of(r->longest_task));

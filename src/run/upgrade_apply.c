@@ -122,7 +122,7 @@ static wr_status rebuild(carry *c, wr_err *err) {
     job_section_read(&c->old, &o.n_key_groups, &finished, &generation);
     o.state_dir = c->rebuild;
     o.fresh = true;
-    o.restore_from = NULL;
+    o.restore_from = o.checkpoint_to = NULL;
     o.until = &c->old;
     o.muted = muted;
     o.checkpoint_interval_us = INT64_MAX / 4; /* none but the first and the last: the epochs stay below E */
