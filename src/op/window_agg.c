@@ -341,6 +341,7 @@ static wr_status window_agg_limit(wr_op *op, int64_t bytes, wr_err *err) {
     wr_window_agg *a = (wr_window_agg *)op;
     a->limit_bytes = bytes;
     set_limits(a);
+    if (bytes && a->parts_bytes > bytes / 8) wr_window_parts_drop(a);
     if (!bytes || a->emitting) return WR_OK; /* a window that is coming out keeps its place */
     for (uint32_t i = 0; i < a->panes.n + a->late.n; i++) {
         wr_pane *p = i < a->panes.n ? a->panes.at[i] : a->late.at[i - a->panes.n];

@@ -76,6 +76,7 @@ void      wr_window_emit_begin(wr_window_agg *a, int64_t start, int64_t end, wr_
 wr_status wr_window_emit_some(wr_window_agg *a, wr_out *out, wr_err *err); /* one batch; a->emitting becomes false when there is no more */
 void      wr_window_key_changed(wr_window_agg *a, uint32_t slot);          /* a key has come to, or goes from, this slot of run */
 void      wr_window_run_clear(wr_window_agg *a);
+void      wr_window_parts_drop(wr_window_agg *a);                               /* key columns kept for the next emission: they are built again */
 /* Output rows for n blocks of the map's slots, each with a window of its own: sessions. */
 wr_status wr_window_emit(const wr_window_agg_opts *opts, wr_aggs *aggs, const wr_win *win, const wr_type *key_types, const wr_kmap *map, const uint32_t *slots,
                          void *const *blocks, const int64_t *starts, const int64_t *ends, uint32_t n, wr_out *out, wr_err *err);

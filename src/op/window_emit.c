@@ -4,7 +4,8 @@
  *            (a part) are built once and shared by the batches of all windows, until a key comes or goes in it. What is left a row is one
  *            loop an aggregate over the accumulators.
  * Invariant  part i stands for the slots [i * batch_rows, (i + 1) * batch_rows) of the running window and holds exactly those that are live, in order.
- * Memory     parts are charged to the operator and never hold more than PARTS_BYTES_MAX: what does not fit is built anew each time.
+ * Memory     parts are charged to the operator and never hold more than PARTS_BYTES_MAX, nor an eighth of the
+ *            operator's limit: what does not fit is built anew each time.
  * Thread     one worker; the batches that share a part may be anywhere.                                                         */
 #include "op/window_agg.h"
 
@@ -74,9 +75,12 @@ void wr_window_key_changed(wr_window_agg *a, uint32_t slot) {
     uint32_t i = slot / a->op.ctx->batch_rows;
     if (i < a->parts.n) part_drop(a, &a->parts.at[i]);
 }
-void wr_window_run_clear(wr_window_agg *a) {
+void wr_window_parts_drop(wr_window_agg *a) {
     for (uint32_t i = 0; i < a->parts.n; i++) part_drop(a, &a->parts.at[i]);
     wr_arr_free(&a->parts);
+}
+void wr_window_run_clear(wr_window_agg *a) {
+    wr_window_parts_drop(a);
     if (a->run) wr_kmap_clear(a->run);
 }
 static uint32_t live_slots(const wr_kmap *map, uint32_t slot, uint32_t end, uint32_t *slots) { /* from a live slot on */
@@ -103,7 +107,8 @@ static wr_batch *part_get(wr_window_agg *a, uint32_t index, uint32_t first, uint
     }
     part = part_new(a, a->slots, live_slots(a->run, first, end, a->slots));
     int64_t bytes = (int64_t)wr_batch_bytes(part);
-    if (a->parts_bytes + bytes > PARTS_BYTES_MAX) return part;
+    int64_t most = a->limit_bytes ? WR_MIN(a->limit_bytes / 8, (int64_t)PARTS_BYTES_MAX) : PARTS_BYTES_MAX;
+    if (a->parts_bytes + bytes > most) return part;
     a->parts_bytes += bytes;
     wr_account_add(a->op.ctx->acct, bytes);
     a->parts.at[index] = wr_batch_ref(part);

@@ -12,7 +12,7 @@
 #include "state/kmap_internal.h"
 #include <stdio.h>
 
-enum { WRITE_BYTES = 1 << 20, PAID_BYTES = 256 << 10, PAY_WORDS = 4096, DELETES_MAX = 1024, GETS = 256, PATIENCE = 64, LOOK_EVERY = 1024 };
+enum { WRITE_BYTES = 1 << 20, PIECE_BYTES = 64 << 10, PAY_WORDS = 4096, DELETES_MAX = 1024, GETS = 256, PATIENCE = 64, LOOK_EVERY = 1024 };
 
 static uint64_t    bit_of(uint32_t slot) { return UINT64_C(1) << (slot & 63); }
 static kmap_marks *marks_of(const wr_kmap *m, uint32_t slot) { return &m->tier->marks[slot >> 6]; }
@@ -157,10 +157,10 @@ void wr_kmap_tier_pay_for(wr_kmap *m, uint32_t slot) {
     wr_kmap_value_put(m, value_of(m, slot), &t->value);
     wr_tier_batch_put(t->paid, key_of_slot(m, slot, &t->one), wr_sbuf_str(&t->value));
     marks_of(m, slot)->owed &= ~bit_of(slot);
-    if (wr_tier_batch_bytes(t->paid) >= PAID_BYTES) stage_paid(m);
+    if (wr_tier_batch_bytes(t->paid) >= wr_tier_stage_bytes(m->opts.tier)) stage_paid(m);
 }
 
-/* About a batch. The rest of it is staged with the last piece. */
+/* Some PIECE_BYTES. What does not fill a batch is staged with the last piece. */
 static bool pay_some(void *self) {
     wr_kmap   *m = self;
     kmap_tier *t = m->tier;
@@ -169,7 +169,7 @@ static bool pay_some(void *self) {
     for (; t->owed_at < end; t->owed_at++) {
         for (uint64_t left = t->marks[t->owed_at].owed; left; left &= left - 1) wr_kmap_tier_pay_for(m, t->owed_at * 64 + (uint32_t)__builtin_ctzll(left));
         size_t now = t->paid ? wr_tier_batch_bytes(t->paid) : 0;
-        if (now < before || now - before > PAID_BYTES / 4) break;
+        if (now < before || now - before > PIECE_BYTES) break;
     }
     if (t->owed_at < t->n_words) return false;
     stage_paid(m);

@@ -525,6 +525,8 @@ static int64_t stage_most(const wr_tier *tier) {
     return WR_MIN(WR_MAX(tier->memory_bytes / 8, (int64_t)STAGE_BYTES_MIN), (int64_t)STAGE_BYTES_MAX);
 }
 
+size_t wr_tier_stage_bytes(const wr_tier *tier) { return (size_t)stage_most(tier) / 8; }
+
 static wr_tier_batch *staged_next(wr_tier *tier) {
     wr_mutex_lock(tier->lock);
     wr_tier_batch *b = tier->staged.n ? tier->staged.at[0] : NULL;

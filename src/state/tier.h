@@ -69,6 +69,7 @@ void      wr_tier_begin(wr_tier *tier, uint64_t epoch);                   /* coo
                                                                               it was abandoned */
 uint64_t  wr_tier_epoch(const wr_tier *tier);                             /* the last one begun */
 bool      wr_tier_frozen(const wr_tier *tier, uint64_t cut_epoch);        /* cut_epoch's image is not made yet */
+size_t    wr_tier_stage_bytes(const wr_tier *tier);                       /* a good size of a staged batch: large ones are written in a better order */
 void      wr_tier_stage(wr_tier *tier, wr_tier_batch *batch /* (takes) */); /* worker, at its barrier: belongs to the image of wr_tier_epoch() */
 /* some() brings the image nearer by a piece and says whether that was the last one; called by this thread's wr_tier_pay. */
 void      wr_tier_owe(wr_tier *tier, void *self, bool (*some)(void *self));
