@@ -20,7 +20,7 @@ set(libs "")
 foreach(room ${rooms})
   list(APPEND objects $<TARGET_OBJECTS:${room}>)
 endforeach()
-set(WR_LIBS PkgConfig::utf8proc PkgConfig::pcre2 PkgConfig::crypto PkgConfig::curl PkgConfig::sqlite3 PkgConfig::zstd PkgConfig::zlib PkgConfig::rocksdb simdjson m Threads::Threads)
+set(WR_LIBS PkgConfig::utf8proc PkgConfig::pcre2 PkgConfig::crypto  PkgConfig::sqlite3 PkgConfig::zstd PkgConfig::zlib PkgConfig::rocksdb simdjson m Threads::Threads)
 
 add_library(libweir_static STATIC ${objects})
 set_target_properties(libweir_static PROPERTIES OUTPUT_NAME weir LINKER_LANGUAGE CXX)

@@ -3,8 +3,8 @@
  * Idea       one easy handle, so that a connection is kept; a request is a struct, tried again as a whole: bodies can be read again from their start.
  * Names      path-style addresses (ENDPOINT/bucket/key), which every such store knows. Keys and queries are percent-encoded here as the signature wants them.
  * Answers    only a few elements of the XML are needed; they are found by their tags.                                                    */
+#include "remote/curl.h"
 #include "remote/remote.h"
-#include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <openssl/evp.h>
@@ -112,9 +112,9 @@ wr_status wr_remote_open(wr_world *world, const char *url, wr_remote **out, wr_e
     wr_status status = parse_url(r, url, err);
     if (status == WR_OK) status = read_environment(r, err);
     if (status == WR_OK) {
-        curl_global_init(CURL_GLOBAL_DEFAULT);
-        r->curl = curl_easy_init();
-        if (!r->curl) status = wr_fail(err, WR_IO, "WR330", "libcurl cannot start");
+        status = curl_load(err);
+        r->curl = status == WR_OK ? curl_easy_init() : NULL;
+        if (status == WR_OK && !r->curl) status = wr_fail(err, WR_IO, "WR330", "libcurl cannot start");
     }
     if (status != WR_OK) wr_remote_close(r), r = NULL;
     *out = r;
@@ -123,7 +123,7 @@ wr_status wr_remote_open(wr_world *world, const char *url, wr_remote **out, wr_e
 
 void wr_remote_close(wr_remote *r) {
     if (!r) return;
-    if (r->curl) curl_easy_cleanup(r->curl), curl_global_cleanup();
+    if (r->curl) curl_easy_cleanup(r->curl);
     wr_free(r->url), wr_free(r->bucket), wr_free(r->prefix), wr_free(r->endpoint), wr_free(r->region), wr_free(r->user), wr_free(r->token);
     wr_free(r);
 }
