@@ -33,6 +33,9 @@ static uint32_t count_queues(const wr_job *job) {
     return n;
 }
 
+/* What comes between two looks (pages that are on their way back, a table that doubles) is kept free. */
+static int64_t margin(const budget *b) { return b->of_process ? WR_MIN(b->limit / 12, INT64_C(6) << 20) : 0; }
+
 static size_t queue_limit(const wr_job *job) {
     if (job->opts.queue_bytes) return job->opts.queue_bytes;
     uint32_t n = WR_MAX(count_queues(job), 1u);
@@ -124,7 +127,7 @@ wr_status budget_start(wr_job *job, wr_err *err) {
         atomic_store(&b->rss, wr_rss_bytes());
     }
     atomic_store(&b->reserve, b->base);
-    atomic_store(&b->data, b->limit - b->base);
+    atomic_store(&b->data, b->limit - b->base - margin(b));
     job->queue_limit = queue_limit(job);
     if (b->limit && budget_least(job) > b->limit && !job->opts.simulate) return refuse_to_start(job, err);
     if (b->of_process && least_to_spill(job) > b->limit) b->spills_any = false;
@@ -268,7 +271,7 @@ static void look_at_process(wr_job *job) {
     int64_t reserve = seen >= before ? (short_now ? seen : before + (seen - before) / 4) : before - (before - seen) / 64;
     reserve = WR_MIN(reserve, b->limit / 4 * 3); /* something must be left to work with */
     atomic_store(&b->reserve, reserve);
-    atomic_store(&b->data, b->limit - reserve);
+    atomic_store(&b->data, b->limit - reserve - margin(b));
 }
 
 static void look_at_tier(wr_job *job, int64_t now_us) {
