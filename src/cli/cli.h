@@ -64,5 +64,5 @@ int         exit_code_of(wr_status status);
 void        add_count(wr_sbuf *out, uint64_t n);               /* 2,427,000 */
 void        add_rate(wr_sbuf *out, double per_second);         /* 1.25 M */
 bool        parse_count(const char *text, uint64_t *n);        /* 1000000, 10M, 50k, 1_000_000 */
-wr_status   read_stdin(wr_sbuf *text, wr_err *err);           /* a script, to its end */
+wr_status   read_script(const char *path, wr_sbuf *text, wr_err *err); /* whole; "-" is standard input */
 int         finish_stdout(int code);                           /* a full disk behind stdout is a failure, not silence */

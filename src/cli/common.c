@@ -93,12 +93,15 @@ void job_files(job_args *args, int argc, char **argv, int from) {
 }
 
 /* Standard input as a script: `weir run -`. */
-wr_status read_stdin(wr_sbuf *text, wr_err *err) {
+static wr_status read_stdin(wr_sbuf *text, wr_err *err) {
     char buf[65536];
     for (size_t n; (n = fread(buf, 1, sizeof buf, stdin)) > 0 && text->len <= WR_SQL_TEXT_BYTES_MAX;) wr_sbuf_add(text, buf, n);
     if (ferror(stdin)) return wr_fail(err, WR_IO, "58030", "cannot read the script from standard input: %s", strerror(errno));
     if (text->len > WR_SQL_TEXT_BYTES_MAX) return wr_fail(err, WR_LIMIT, "54000", "the script on standard input is longer than 64 MiB");
     return WR_OK;
+}
+wr_status read_script(const char *path, wr_sbuf *text, wr_err *err) {
+    return !strcmp(path, "-") ? read_stdin(text, err) : wr_file_read_all(wr_world_posix(), path, WR_SQL_TEXT_BYTES_MAX, text, err);
 }
 static wr_status load_stdin(wr_session *session, wr_err *err) {
     wr_sbuf   text = {0};

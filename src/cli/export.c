@@ -28,7 +28,7 @@ static int export_file(const char *path, bool json) {
     wr_export_notes notes = {0};
     int             code = CLI_OK;
     wr_diags_init(&diags);
-    wr_status status = !strcmp(path, "-") ? read_stdin(&text, &err) : wr_file_read_all(wr_world_posix(), path, WR_SQL_TEXT_BYTES_MAX, &text, &err);
+    wr_status status = read_script(path, &text, &err);
     if (status != WR_OK) {
         print_err(&err, json);
         code = CLI_REFUSED;

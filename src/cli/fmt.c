@@ -7,19 +7,13 @@
 
 typedef struct fmt_args { bool write, check; uint32_t n_unformatted; } fmt_args;
 
-static int read_script(const char *path, wr_sbuf *text, wr_err *err) {
-    wr_status status = !strcmp(path, "-") ? read_stdin(text, err) : wr_file_read_all(wr_world_posix(), path, WR_SQL_TEXT_BYTES_MAX, text, err);
-    if (status == WR_OK) return CLI_OK;
-    print_err(err, false);
-    return CLI_FAILED;
-}
-
 static int format_one(const char *path, fmt_args *args) {
     wr_err   err = {0};
     wr_sbuf  text = {0}, made = {0};
     wr_diags diags;
     wr_diags_init(&diags);
-    int code = read_script(path, &text, &err);
+    int code = CLI_OK;
+    if (read_script(path, &text, &err) != WR_OK) print_err(&err, false), code = CLI_FAILED;
     if (code == CLI_OK) {
         uint32_t file = wr_diags_add_source(&diags, wr_str_of(path), wr_sbuf_str(&text));
         if (wr_sql_pretty(file, wr_sbuf_str(&text), &diags, &made) != WR_OK) {

@@ -350,6 +350,7 @@ wr_status snapshot_commit_sinks(worker *w, wr_err *err);
 wr_status snapshot_first(wr_job *job, wr_err *err);
 wr_status snapshot_final(wr_job *job, wr_err *err);
 void      snapshot_close(wr_job *job);
+void      job_section_put(const wr_job_plan *plan, uint32_t n_groups, bool finished, uint32_t generation, wr_sbuf *out); /* what WR_SECTION_JOB holds */
 void      ledger_save(const wr_ledger *l, wr_sbuf *out);
 void      ledger_load(wr_ledger *l, wr_reader *in);
 /* skew.c */

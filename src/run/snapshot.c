@@ -155,16 +155,17 @@ void snapshot_trigger(wr_job *job) {
     job_wake_all(job);
 }
 
+void job_section_put(const wr_job_plan *plan, uint32_t n_groups, bool finished, uint32_t generation, wr_sbuf *out) {
+    wr_put_u32(out, n_groups);
+    wr_put_u8(out, finished);
+    wr_put_u32(out, plan->nodes.n);
+    for (uint32_t i = 0; i < plan->nodes.n; i++) wr_put_bytes(out, plan->nodes.at[i]->id, strlen(plan->nodes.at[i]->id));
+    wr_put_u32(out, generation);
+}
+
 static void put_job_section(wr_job *job, bool finished) {
     wr_sbuf buf = {0};
-    wr_put_u32(&buf, job->n_groups);
-    wr_put_u8(&buf, finished);
-    wr_put_u32(&buf, job->n_nodes);
-    for (uint32_t i = 0; i < job->n_nodes; i++) {
-        const char *id = job->plan->nodes.at[i]->id;
-        wr_put_bytes(&buf, id, strlen(id));
-    }
-    wr_put_u32(&buf, job->generation);
+    job_section_put(job->plan, job->n_groups, finished, job->generation, &buf);
     put(job, WR_SECTION_JOB, WR_STR("job"), 0, &buf);
     wr_upgrade_put_plan(job->plan, &buf);
     put(job, WR_SECTION_PLAN, WR_STR("plan"), 0, &buf);

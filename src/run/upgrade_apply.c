@@ -60,11 +60,7 @@ static void put_job(const carry *c, wr_checkpoint_writer *w) {
     bool     finished;
     wr_sbuf  buf = {0}, plan = {0};
     job_section_read(&c->old, &groups, &finished, &generation);
-    wr_put_u32(&buf, groups);
-    wr_put_u8(&buf, false);
-    wr_put_u32(&buf, c->plan->nodes.n);
-    for (uint32_t i = 0; i < c->plan->nodes.n; i++) wr_put_bytes(&buf, c->plan->nodes.at[i]->id, strlen(c->plan->nodes.at[i]->id));
-    wr_put_u32(&buf, generation + 1);
+    job_section_put(c->plan, groups, false, generation + 1, &buf);
     wr_checkpoint_put(w, WR_SECTION_JOB, WR_STR("job"), 0, &buf);
     wr_upgrade_put_plan(c->plan, &plan);
     wr_checkpoint_put(w, WR_SECTION_PLAN, WR_STR("plan"), 0, &plan);
