@@ -55,6 +55,7 @@ void        job_args_free(job_args *args);
 /* Takes one option that all three commands know; false if it is none of them. *code != 0: it was wrong and that has been said. */
 bool        job_option(job_args *args, const char *command, int opt, const char *value, int *code);
 bool        take_duration(const char *command, const char *option, const char *value, int64_t *out, int *code); /* true; *code as above */
+int         wrong_option(const char *command, char **argv, int opt); /* what getopt_long answered with ':' or '?'; returns CLI_REFUSED */
 void        job_files(job_args *args, int argc, char **argv, int from);
 /* Diagnostics and error to stderr (JSON: one line). */
 void        print_report(const wr_session *session, const wr_err *err, bool json);

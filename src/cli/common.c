@@ -1,5 +1,6 @@
 /* cli/common.c: options shared by run, explain and check; reports; numbers for people. See cli.h. */
 #include "cli.h"
+#include <getopt.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -90,6 +91,12 @@ bool job_option(job_args *args, const char *command, int opt, const char *value,
 
 void job_files(job_args *args, int argc, char **argv, int from) {
     for (int i = from; i < argc; i++) wr_arr_push(&args->files, argv[i]);
+}
+
+int wrong_option(const char *command, char **argv, int opt) {
+    if (opt == ':') return usage_error(command, "%s needs a value", argv[optind - 1]);
+    if (optopt && optopt < 256) return usage_error(command, "there is no option -%c", optopt);
+    return usage_error(command, "there is no option %s", argv[optind - 1]);
 }
 
 /* Standard input as a script: `weir run -`. */

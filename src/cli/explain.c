@@ -31,9 +31,7 @@ static int parse(int argc, char **argv, explain_args *args) {
     for (int opt; (opt = getopt_long(argc, argv, ":p:e:qh", OPTIONS, NULL)) != -1;) {
         int code = 0;
         if (opt == 'h') return help_command(command, stdout), finish_stdout(CLI_OK);
-        if (opt == ':') return usage_error(command, "%s needs a value", argv[optind - 1]);
-        if (opt == '?' && optopt && optopt < 256) return usage_error(command, "there is no option -%c", optopt);
-        if (opt == '?') return usage_error(command, "there is no option %s", argv[optind - 1]);
+        if (opt == ':' || opt == '?') return wrong_option(command, argv, opt);
         if (opt == OPT_SAMPLE) take_duration(command, "--sample", optarg, &args->sample_us, &code);
         else if (opt == OPT_PRICES) args->prices = optarg;
         else job_option(&args->job, command, opt, optarg, &code);

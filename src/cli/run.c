@@ -87,9 +87,7 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
     for (int opt; (opt = getopt_long(argc, argv, ":p:e:qh", OPTIONS, NULL)) != -1;) {
         int code = 0;
         if (opt == 'h') return help_command(command, stdout), finish_stdout(CLI_OK);
-        if (opt == ':') return usage_error(command, "%s needs a value", argv[optind - 1]);
-        if (opt == '?' && optopt && optopt < 256) return usage_error(command, "there is no option -%c", optopt);
-        if (opt == '?') return usage_error(command, "there is no option %s", argv[optind - 1]);
+        if (opt == ':' || opt == '?') return wrong_option(command, argv, opt);
         if (opt == OPT_FORMAT) code = take_format(optarg, flags);
         else if (opt == OPT_FINAL) flags->final_rows = true;
         else if (opt == OPT_CHANGELOG) flags->changelog = true;

@@ -84,8 +84,7 @@ int cmd_upgrade(int argc, char **argv) {
     optind = 1;
     for (int opt; (opt = getopt_long(argc, argv, ":p:e:h", options, NULL)) != -1;) {
         if (opt == 'h') return help_command("upgrade", stdout), finish_stdout(CLI_OK);
-        if (opt == ':') return usage_error("upgrade", "%s needs a value", argv[optind - 1]);
-        if (opt == '?') return usage_error("upgrade", "there is no option %s", argv[optind - 1]);
+        if (opt == ':' || opt == '?') return wrong_option("upgrade", argv, opt);
         if (opt == OPT_APPLY) apply = true;
         else job_option(&args, "upgrade", opt, optarg, &code);
         if (code) return code;
