@@ -15,6 +15,7 @@ wr_str wr_table_option_get(const wr_table *table, const char *key) {
 wr_catalog *wr_catalog_new(wr_arena *arena) {
     wr_catalog *catalog = wr_new(arena, wr_catalog);
     catalog->arena = arena;
+    wr_catalog_spaces_init(catalog);
     return catalog;
 }
 

@@ -38,6 +38,8 @@ typedef struct wr_table {
     const wr_ast_query *query;                  /* views */
     uint32_t         n_view_columns;
     const wr_str    *view_columns;
+    wr_str           home_catalog, home_database; /* views: where the names in the query are looked up */
+    bool             is_partitioned;
 } wr_table;
 wr_str wr_table_option_get(const wr_table *table, const char *key); /* ptr NULL if absent */
 
@@ -52,6 +54,15 @@ typedef struct wr_connector_ref {
     bool (*bounded)(const wr_table *table);
 } wr_connector_ref;
 
+/* A catalog (database '') or a database of one. */
+typedef struct wr_space {
+    wr_str   catalog, database;
+    wr_str   entry;               /* of a catalog: the database that USE CATALOG enters */
+    wr_str   comment;
+    uint32_t n_options;
+    const wr_table_option *options;
+} wr_space;
+
 typedef struct wr_catalog wr_catalog;
 wr_catalog *wr_catalog_new(wr_arena *arena);
 const wr_table *wr_catalog_find(const wr_catalog *catalog, wr_str name);
@@ -60,6 +71,20 @@ bool  wr_catalog_drop(wr_catalog *catalog, wr_str name);
 uint32_t wr_catalog_count(const wr_catalog *catalog);
 const wr_table *wr_catalog_at(const wr_catalog *catalog, uint32_t i); /* in order of creation */
 wr_str wr_catalog_nearest(const wr_catalog *catalog, wr_str name);   /* '' if none is near */
+/* Spaces: names without a path belong to the current one. A table's name is bare in default_catalog.default_database, else catalog.database.table. */
+bool      wr_space_is_default(const wr_space *s);
+wr_space *wr_catalog_find_space(const wr_catalog *catalog, wr_str catalog_name, wr_str database); /* NULL if there is none */
+bool      wr_catalog_add_space(wr_catalog *catalog, wr_space space);          /* false if the name is taken */
+bool      wr_catalog_drop_space(wr_catalog *catalog, const wr_space *space);  /* with all in it; false: in use, or the default one */
+uint32_t  wr_catalog_count_spaces(const wr_catalog *catalog);
+wr_space *wr_catalog_space_at(const wr_catalog *catalog, uint32_t i);
+const wr_space *wr_catalog_current(const wr_catalog *catalog);                /* a database */
+void      wr_catalog_use(wr_catalog *catalog, const wr_space *database);
+wr_str    wr_catalog_name_in(const wr_catalog *catalog, const wr_space *database, wr_str object); /* what a table of it is known by */
+const wr_space *wr_catalog_space_of(const wr_catalog *catalog, wr_str name, wr_str *object);      /* the other way round */
+/* The module core: the built-in functions. UNLOAD MODULE takes them out of sight. */
+bool      wr_catalog_has_core(const wr_catalog *catalog);
+void      wr_catalog_load_core(wr_catalog *catalog, bool load);
 /* Settings: SET 'k' = 'v' and --set. Known keys are listed with defaults for messages and docs. */
 bool   wr_catalog_set(wr_catalog *catalog, wr_str key, wr_str value); /* false: unknown key (kept all the same) */
 wr_str wr_catalog_get(const wr_catalog *catalog, const char *key);   /* value, the default, or '' */

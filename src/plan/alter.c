@@ -226,12 +226,7 @@ void pl_alter(pl *p, const wr_ast_stmt *s) {
     const wr_ast_alter *a = &s->alter;
     wr_str              name;
     if (a->what != WR_OBJ_TABLE && a->what != WR_OBJ_VIEW) {
-        wr_str space = a->name.part[a->name.n - 1].text;
-        if (wr_str_eq(space, WR_STR("default_database")) || wr_str_eq(space, WR_STR("default_catalog"))) {
-            wr_diags_add(p->diags, WR_SEV_NOTE, "01000", s->at, "the one catalog and database have no properties: this has no effect");
-            return;
-        }
-        pl_unsupported(p, s->at, "there is one catalog and one database: default_catalog.default_database", "ALTER of this kind of object");
+        pl_alter_space(p, a);
         return;
     }
     if (!pl_object_name(p, &a->name, &name)) return;

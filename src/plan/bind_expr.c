@@ -199,11 +199,10 @@ static void column_not_found(bind *b, const wr_ast_name *name) {
 }
 
 /* Looks in one scope: number of matches, the first in *col; parts used in *used (alias and column: 2, column: 1). */
-static uint32_t find_in(const scope *sc, const wr_ast_name *name, uint32_t *col, wr_type *type, uint32_t *used, wr_str *both) {
-    uint32_t hits = 0, skip = 0;
-    if (name->n > 3 && wr_str_eq(name->part[0].text, WR_STR("default_catalog"))) skip = 2; /* default_catalog.default_database.t.c */
+static uint32_t find_in(const scope *sc, const wr_ast_name *name, uint32_t skip, uint32_t *col, wr_type *type, uint32_t *used, wr_str *both) {
+    uint32_t hits = 0;
     for (uint32_t pass = 0; pass < 2 && !hits; pass++) { /* first alias.column, then column alone */
-        if (pass == 0 && name->n - skip < 2) continue;
+        if (pass == 0 ? name->n - skip < 2 : skip) continue;
         for (uint32_t i = 0; i < sc->rels.n; i++) {
             const srel *r = &sc->rels.at[i];
             if (pass == 0 && !wr_str_eq(r->alias, name->part[skip].text)) continue;
@@ -218,12 +217,20 @@ static uint32_t find_in(const scope *sc, const wr_ast_name *name, uint32_t *col,
     return hits;
 }
 
+/* Parts of database.table.column or catalog.database.table.column that stand before the table; 0 if none. */
+static uint32_t path_parts(const pl *p, const wr_ast_name *name) {
+    const wr_catalog *c = p->ctx->catalog;
+    if (name->n > 3 && wr_catalog_find_space(c, name->part[0].text, name->part[1].text)) return 2;
+    return wr_catalog_find_space(c, wr_catalog_current(c)->catalog, name->part[0].text) ? 1 : 0;
+}
+
 int pl_resolve_column(bind *b, const wr_ast_name *name, uint32_t *used, wr_type *type, bool complain) {
     uint32_t base = 0;
     for (scope *s = b->sc; s; s = s->outer) {
         uint32_t col = 0;
         wr_str   both[2];
-        uint32_t hits = find_in(s, name, &col, type, used, both);
+        uint32_t hits = find_in(s, name, 0, &col, type, used, both);
+        if (!hits && name->n > 2 && path_parts(b->p, name)) hits = find_in(s, name, path_parts(b->p, name), &col, type, used, both);
         if (hits > 1) {
             if (complain) {
                 wr_str last = name->part[name->n - 1].text;
@@ -579,6 +586,11 @@ static wr_expr *call(bind *b, const wr_ast_expr *e) {
     const wr_ast_call *c = &e->call;
     wr_expr           *out;
     if (b->match && !c->over && pl_match_call(b, e, &out)) return out;
+    if (!wr_catalog_has_core(b->p->ctx->catalog)) {
+        pl_error(b->p, "42883", e->at, "function '%.*s' not found: module core is not loaded", WR_FMT(c->name.part[c->name.n - 1].text));
+        wr_diags_hint(b->p->diags, "LOAD MODULE core");
+        return NULL;
+    }
     if (c->over) return over(b, e);
     if (pl_is_composed_agg(e)) return pl_bind_composed_agg(b, e);
     if (pl_is_agg_call(e)) return aggregate(b, e);
@@ -590,6 +602,8 @@ static wr_expr *call(bind *b, const wr_ast_expr *e) {
         return NULL;
     }
     if (name_is(c, "CURRENT_WATERMARK")) return pl_unsupported(b->p, e->at, "late rows are counted at every operator without it: see the ledger", "CURRENT_WATERMARK");
+    if (name_is(c, "CURRENT_DATABASE") && !c->args.n) return text_value(b, wr_catalog_current(b->p->ctx->catalog)->database, WR_T_VARCHAR, e->at);
+    if (name_is(c, "GROUP_ID") && b->agg && !c->args.n) return constant(b, wr_value_int(wr_type_not_null(wr_type_of(WR_T_BIGINT)), 0), e->at);
     if (name_is(c, "GROUPING") || name_is(c, "GROUPING_ID")) return grouping(b, e);
     if (name_is(c, "ROW_NUMBER") || name_is(c, "RANK") || name_is(c, "DENSE_RANK"))
         return pl_error(b->p, "42P20", e->at, "%.*s() needs OVER (PARTITION BY ... ORDER BY ...)", WR_FMT(name));

@@ -64,7 +64,11 @@ static lnode *view(pl *p, const wr_table *v, wr_span at) {
     const wr_ast_hints *hints = p->hints;
     p->view_depth++;
     p->hints = NULL;
+    wr_catalog     *c = p->ctx->catalog;
+    const wr_space *now = wr_catalog_current(c), *home = wr_catalog_find_space(c, v->home_catalog, v->home_database);
+    if (home) wr_catalog_use(c, home);
     lnode *n = pl_bind_query(p, v->query, NULL, false);
+    wr_catalog_use(c, now);
     p->hints = hints;
     p->view_depth--;
     if (!n) return NULL;

@@ -112,8 +112,35 @@ static bool bind_group_by(sel *x, const groupings *sets, uint32_t which) {
     return ok;
 }
 
+/* t.r.*: the fields of a ROW. False: the name is no column. */
+static bool add_fields(sel *x, const wr_ast_expr *e, bool *ok) {
+    uint32_t used;
+    wr_type  type;
+    if (pl_resolve_column(&x->b, &e->name, &used, &type, false) < 0) return false;
+    wr_ast_expr column = {.kind = WR_AST_COLUMN, .depth = 1, .at = e->at, .name = e->name};
+    wr_expr    *row = pl_bind_expr(&x->b, &column);
+    *ok = row != NULL;
+    if (row && row->type.id != WR_T_ROW) *ok = pl_error(x->p, "42809", e->at, "'%.*s.*' needs a ROW", WR_FMT(e->name.part[e->name.n - 1].text));
+    for (uint32_t i = 0; *ok && i < row->type.n_kids; i++) {
+        wr_value name = {.type = wr_type_not_null(wr_type_prec(WR_T_CHAR, (int32_t)wr_utf8_chars(row->type.names[i]))), .s = row->type.names[i]};
+        wr_expr *field = pl_call(x->p, "FIELD", e->at, 2, row, wr_expr_const(x->p->arena, name, e->at));
+        if (!field) return *ok = false, true;
+        wr_arr_apush(x->p->arena, &x->items, field);
+        wr_arr_apush(x->p->arena, &x->names, row->type.names[i]);
+    }
+    return true;
+}
+
+static bool is_alias(const sel *x, wr_str name) {
+    for (uint32_t r = 0; r < x->sc.rels.n; r++)
+        if (wr_str_eq(x->sc.rels.at[r].alias, name)) return true;
+    return false;
+}
+
 static bool add_star(sel *x, const wr_ast_expr *e) {
     uint32_t before = x->items.n;
+    bool     ok;
+    if (e->name.n && !(e->name.n == 1 && is_alias(x, e->name.part[0].text)) && add_fields(x, e, &ok)) return ok;
     for (uint32_t r = 0; r < x->sc.rels.n; r++) {
         const srel *rel = &x->sc.rels.at[r];
         if (e->name.n && !wr_str_eq(e->name.part[e->name.n - 1].text, rel->alias)) continue;

@@ -15,15 +15,39 @@ void pl_mark_broken(pl *p, wr_str name) {
     if (!pl_is_broken(p, name)) wr_arr_apush(p->arena, &p->broken, wr_str_dup(p->arena, name));
 }
 
-bool pl_object_name(pl *p, const wr_ast_name *name, wr_str *out) {
-    *out = name->part[name->n - 1].text;
-    for (uint32_t i = 0; i + 1 < name->n; i++) {
-        wr_str t = name->part[i].text;
-        if (wr_str_eq(t, WR_STR("default_catalog")) || wr_str_eq(t, WR_STR("default_database"))) continue;
-        pl_unsupported(p, name->at, "there is one catalog and one database: default_catalog.default_database", "catalog or database '%.*s'", WR_FMT(t));
-        return false;
+static wr_space *no_space(pl *p, const char *what, const wr_ast_ident *name) {
+    const wr_catalog *c = p->ctx->catalog;
+    bool              database = what[0] == 'd';
+    wr_sbuf           all = {0};
+    pl_error(p, "3F000", name->at, "%s '%.*s' not found", what, WR_FMT(name->text));
+    for (uint32_t i = 0; i < wr_catalog_count_spaces(c); i++) {
+        const wr_space *s = wr_catalog_space_at(c, i);
+        if ((s->database.len != 0) == database) wr_sbuf_printf(&all, "%s%.*s%s%.*s", all.len ? ", " : "", WR_FMT(s->catalog), database ? "." : "", WR_FMT(s->database));
     }
-    return true;
+    wr_diags_hint(p->diags, "there are: %.*s", WR_FMT(wr_sbuf_str(&all)));
+    wr_sbuf_free(&all);
+    return NULL;
+}
+
+wr_space *pl_catalog_named(pl *p, const wr_ast_ident *name) {
+    wr_space *s = wr_catalog_find_space(p->ctx->catalog, name->text, WR_STR(""));
+    return s ? s : no_space(p, "catalog", name);
+}
+
+wr_space *pl_database(pl *p, const wr_ast_name *name, uint32_t behind) {
+    const wr_catalog *c = p->ctx->catalog;
+    const wr_space   *now = wr_catalog_current(c);
+    uint32_t          n = name->n - behind;
+    if (n > 2) return pl_error(p, "42601", name->at, "a name has at most a catalog and a database before it");
+    if (n == 2 && !pl_catalog_named(p, &name->part[0])) return NULL;
+    wr_space *s = wr_catalog_find_space(c, n == 2 ? name->part[0].text : now->catalog, n ? name->part[n - 1].text : now->database);
+    return s ? s : no_space(p, "database", &name->part[n - 1]);
+}
+
+bool pl_object_name(pl *p, const wr_ast_name *name, wr_str *out) {
+    const wr_space *s = pl_database(p, name, 1);
+    if (s) *out = wr_catalog_name_in(p->ctx->catalog, s, name->part[name->n - 1].text);
+    return s != NULL;
 }
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '`'; }
@@ -211,6 +235,7 @@ wr_table *pl_draft_finish(pl *p, draft *d, wr_str name, wr_span at) {
     uint32_t *key = wr_new_n(p->arena, uint32_t, d->key.n);
     t->name = wr_str_dup(p->arena, name);
     t->at = at;
+    t->is_partitioned = d->partitioned;
     t->n_columns = d->columns.n;
     t->columns = d->columns.at;
     t->n_key = d->key.n;
@@ -260,7 +285,7 @@ bool pl_create_table(pl *p, const wr_ast_stmt *s) {
     wr_str                     name;
     draft                      d = {0};
     like_modes                 m;
-    bool                       ok = pl_object_name(p, &c->name, &name);
+    bool                       named = pl_object_name(p, &c->name, &name), ok = named;
     if (c->materialized) ok = pl_unsupported(p, c->name.at, "CREATE VIEW and INSERT INTO a table", "CREATE MATERIALIZED TABLE");
     wr_schema query = {0};
     if (ok && c->as) {
@@ -269,6 +294,7 @@ bool pl_create_table(pl *p, const wr_ast_stmt *s) {
         else ok = false;
     }
     if (ok) ok = copy_like(p, c, &d, &m);
+    d.partitioned = c->partitioned_by.n > 0;
     if (ok) {
         ok = pl_draft_columns(p, c, c->as ? &query : NULL, &d);
         if (ok && c->as) ok = add_query_columns(p, c, &query, &d);
@@ -278,6 +304,11 @@ bool pl_create_table(pl *p, const wr_ast_stmt *s) {
     }
     if (ok && !d.columns.n) ok = pl_error(p, "42601", c->name.at, "table '%.*s' has no columns", WR_FMT(name));
     wr_table *t = ok ? pl_draft_finish(p, &d, name, c->name.at) : NULL;
+    if (t && c->replace && !wr_catalog_find(p->ctx->catalog, name)) {
+        pl_error(p, "42P01", c->name.at, "table '%.*s' to be replaced not found", WR_FMT(name));
+        wr_diags_hint(p->diags, "CREATE OR REPLACE TABLE makes it if it is not there");
+        t = NULL;
+    }
     if (t && !t->connector.len) {
         pl_error(p, "42601", c->name.at, "table '%.*s' does not say its connector", WR_FMT(name));
         wr_diags_hint(p->diags, "WITH ('connector' = 'filesystem', 'path' = '...', 'format' = 'json')");
@@ -289,7 +320,7 @@ bool pl_create_table(pl *p, const wr_ast_stmt *s) {
         t = NULL;
     }
     if (!t) {
-        pl_mark_broken(p, c->name.part[c->name.n - 1].text);
+        pl_mark_broken(p, named ? name : c->name.part[c->name.n - 1].text);
         return false;
     }
     if (!add_object(p, t, c->if_not_exists, c->or_replace || c->or_alter, c->name.at)) return false;
@@ -306,7 +337,7 @@ void pl_create_view(pl *p, const wr_ast_stmt *s) {
     wr_str   *columns = wr_new_n(p->arena, wr_str, c->columns.n);
     for (uint32_t i = 0; i < c->columns.n; i++) columns[i] = c->columns.at[i].name.text;
     *t = (wr_table){.name = name, .at = c->name.at, .watermark_column = -1, .is_view = true, .is_materialized = c->materialized, .query = c->query,
-                    .n_view_columns = c->columns.n, .view_columns = columns, .connector = WR_STR(""), .format = WR_STR("")};
+                    .home_catalog = wr_catalog_current(p->ctx->catalog)->catalog, .home_database = wr_catalog_current(p->ctx->catalog)->database, .n_view_columns = c->columns.n, .view_columns = columns, .connector = WR_STR(""), .format = WR_STR("")};
     uint32_t errors = p->diags->n_errors;
     lnode   *n = pl_bind_query(p, c->query, NULL, false); /* errors are told here, once */
     if (n && c->columns.n && c->columns.n != n->schema.n) {

@@ -276,10 +276,20 @@ bool     pl_create_table(pl *p, const wr_ast_stmt *s); /* true: there is a new t
 void     pl_alter(pl *p, const wr_ast_stmt *s); /* alter.c */
 const wr_table *pl_table_with(pl *p, const wr_table *t, const wr_ast_hints *hints);
 void     pl_create_view(pl *p, const wr_ast_stmt *s);
-bool     pl_object_name(pl *p, const wr_ast_name *name, wr_str *out); /* last part; refuses other catalogs */
+bool     pl_object_name(pl *p, const wr_ast_name *name, wr_str *out); /* what the catalog knows it by */
+wr_space *pl_catalog_named(pl *p, const wr_ast_ident *name);                     /* NULL after a diagnostic */
+wr_space *pl_database(pl *p, const wr_ast_name *name, uint32_t behind);          /* the one before the last `behind` parts, else the current one */
+/* spaces.c */
+void     pl_create_space(pl *p, const wr_ast_stmt *s);
+void     pl_drop_space(pl *p, const wr_ast_stmt *s);
+void     pl_alter_space(pl *p, const wr_ast_alter *a);
+void     pl_use(pl *p, const wr_ast_stmt *s);
+bool     pl_show_spaces(pl *p, const wr_ast_show *s, wr_sbuf *out);
+bool     pl_describe_space(pl *p, const wr_ast_describe *d, wr_sbuf *out);
 bool     pl_is_broken(const pl *p, wr_str name);
 const wr_table *pl_find_table(pl *p, const wr_ast_name *name, const char *what); /* diagnostic with the nearest name */
 /* show.c */
+bool     pl_show_like(const wr_ast_show *s, wr_str name); /* LIKE of SHOW */
 bool     pl_show(pl *p, const wr_ast_stmt *s, wr_sbuf *out);
 bool     pl_describe(pl *p, const wr_ast_stmt *s, wr_sbuf *out);
 

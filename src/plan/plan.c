@@ -292,20 +292,17 @@ static void explain(driver *d, const wr_ast_stmt *s) {
 
 /* Kinds of which a script can make none: there is nothing to drop. */
 static void drop_other(pl *p, const wr_ast_stmt *s) {
-    static const char *const NAMES[] = {[WR_OBJ_MATERIALIZED_TABLE] = "materialized table", [WR_OBJ_FUNCTION] = "function", [WR_OBJ_DATABASE] = "database", [WR_OBJ_CATALOG] = "catalog"};
-    wr_str      n = s->drop.name.part[s->drop.name.n - 1].text;
-    const char *what = NAMES[s->drop.what];
-    bool        space = s->drop.what == WR_OBJ_DATABASE || s->drop.what == WR_OBJ_CATALOG;
-    if (space && (wr_str_eq(n, WR_STR("default_catalog")) || wr_str_eq(n, WR_STR("default_database")))) {
-        pl_error(p, "0A000", s->drop.name.at, "the %s '%.*s' is in use and cannot be dropped", what, WR_FMT(n));
-        return;
-    }
-    if (!s->drop.if_exists) pl_error(p, "42704", s->drop.name.at, "%s '%.*s' not found", what, WR_FMT(n));
+    static const char *const NAMES[] = {[WR_OBJ_MATERIALIZED_TABLE] = "materialized table", [WR_OBJ_FUNCTION] = "function"};
+    if (!s->drop.if_exists) pl_error(p, "42704", s->drop.name.at, "%s '%.*s' not found", NAMES[s->drop.what], WR_FMT(s->drop.name.part[s->drop.name.n - 1].text));
 }
 
 static void drop(driver *d, const wr_ast_stmt *s) {
     pl    *p = &d->p;
     wr_str name;
+    if (s->drop.what == WR_OBJ_DATABASE || s->drop.what == WR_OBJ_CATALOG) {
+        pl_drop_space(p, s);
+        return;
+    }
     if (s->drop.what != WR_OBJ_TABLE && s->drop.what != WR_OBJ_VIEW && s->drop.what != WR_OBJ_MATERIALIZED_VIEW) {
         drop_other(p, s);
         return;
@@ -321,11 +318,6 @@ static void drop(driver *d, const wr_ast_stmt *s) {
     wr_catalog_drop(p->ctx->catalog, name);
 }
 
-static bool is_default_space(const wr_ast_name *name) {
-    wr_str n = name->n ? name->part[name->n - 1].text : WR_STR("");
-    return wr_str_eq(n, WR_STR("default_catalog")) || wr_str_eq(n, WR_STR("default_database"));
-}
-
 /* CREATE TABLE t AS query, once t is there: INSERT INTO t (columns of the query) query. */
 static wr_ast_stmt *fill_table(pl *p, const wr_ast_stmt *s) {
     wr_ast_stmt *in = wr_new(p->arena, wr_ast_stmt);
@@ -338,16 +330,6 @@ static wr_ast_stmt *fill_table(pl *p, const wr_ast_stmt *s) {
         wr_arr_apush(p->arena, &in->insert.columns, ((wr_ast_name){.part = part, .n = 1, .at = part->at}));
     }
     return in;
-}
-
-static void use(pl *p, const wr_ast_stmt *s) {
-    if (s->use.what == WR_OBJ_MODULES) {
-        for (uint32_t i = 0; i < s->use.modules.n; i++)
-            if (!wr_str_eq(s->use.modules.at[i].text, WR_STR("core"))) pl_error(p, "42704", s->use.modules.at[i].at, "there is one module: core");
-        return;
-    }
-    if (is_default_space(&s->use.name)) return;
-    pl_unsupported(p, s->at, "there is one catalog and one database: default_catalog.default_database", "USE");
 }
 
 static void statement(driver *d, const wr_ast_stmt *s) {
@@ -384,12 +366,10 @@ static void statement(driver *d, const wr_ast_stmt *s) {
         if (pl_describe(p, s, &b)) push_text(d, s->at, &b);
         else wr_sbuf_free(&b);
         return;
-    case WR_STMT_USE: use(p, s); return;
+    case WR_STMT_USE: pl_use(p, s); return;
     case WR_STMT_CREATE_FUNCTION:
     case WR_STMT_ALTER_FUNCTION: pl_unsupported(p, s->at, "SHOW FUNCTIONS lists what there is", "CREATE FUNCTION"); return;
-    case WR_STMT_CREATE_SPACE:
-        if (s->create_space.if_not_exists && is_default_space(&s->create_space.name)) return;
-        pl_unsupported(p, s->at, "there is one catalog and one database: default_catalog.default_database", "CREATE %s", s->create_space.database ? "DATABASE" : "CATALOG"); return;
+    case WR_STMT_CREATE_SPACE: pl_create_space(p, s); return;
     case WR_STMT_ALTER:
         flush(d); /* what was written before means the table as it was */
         pl_alter(p, s);

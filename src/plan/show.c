@@ -1,10 +1,10 @@
 /* plan/show.c: SHOW and DESCRIBE as text.
  *
- * Idea       plain lines, one object a line; SHOW CREATE gives a statement that can be run again.
+ * Idea       plain lines, one object a line; catalogs and databases: spaces.c; SHOW CREATE gives a statement that can be run again.
  * Memory     the caller's buffer.                                                                                     */
 #include "plan/logical.h"
 
-static bool like(const wr_ast_show *s, wr_str name) { /* % and _ */
+bool pl_show_like(const wr_ast_show *s, wr_str name) { /* % and _ */
     if (!s->like.text.ptr) return true;
     const char *p = s->like.text.ptr, *pe = p + s->like.text.len, *n = name.ptr, *ne = n + name.len, *star = NULL, *back = NULL;
     bool        hit;
@@ -53,9 +53,16 @@ static void create_column(const wr_column *c, wr_sbuf *b) {
     }
 }
 
-static void create_table(const wr_table *t, wr_sbuf *b) {
+static void object_name(const wr_catalog *c, const wr_table *t, wr_sbuf *b) {
+    wr_str          object;
+    const wr_space *s = wr_catalog_space_of(c, t->name, &object);
+    if (!wr_space_is_default(s)) ident(b, s->catalog), wr_sbuf_addc(b, '.'), ident(b, s->database), wr_sbuf_addc(b, '.');
+    ident(b, object);
+}
+
+static void create_table(const wr_catalog *catalog, const wr_table *t, wr_sbuf *b) {
     wr_sbuf_addz(b, "CREATE TABLE ");
-    ident(b, t->name);
+    object_name(catalog, t, b);
     wr_sbuf_addz(b, " (\n");
     for (uint32_t i = 0; i < t->n_columns; i++) {
         if (i) wr_sbuf_addz(b, ",\n");
@@ -85,9 +92,9 @@ static void create_table(const wr_table *t, wr_sbuf *b) {
     wr_sbuf_addz(b, "\n)\n");
 }
 
-static void create_view(const wr_table *t, wr_sbuf *b) {
+static void create_view(const wr_catalog *catalog, const wr_table *t, wr_sbuf *b) {
     wr_sbuf_addz(b, t->is_materialized ? "CREATE MATERIALIZED VIEW " : "CREATE VIEW ");
-    ident(b, t->name);
+    object_name(catalog, t, b);
     for (uint32_t i = 0; i < t->n_view_columns; i++) {
         wr_sbuf_addz(b, i ? ", " : " (");
         ident(b, t->view_columns[i]);
@@ -101,13 +108,25 @@ static void functions(const wr_ast_show *s, wr_sbuf *b) {
     for (size_t i = 0; i < wr_fn_count(); i++) {
         wr_str name, kind, signatures, summary;
         wr_fn_describe(i, &name, &kind, &signatures, &summary);
-        if (wr_str_eq(kind, WR_STR("operator")) || !like(s, name)) continue;
+        if (wr_str_eq(kind, WR_STR("operator")) || !pl_show_like(s, name)) continue;
         wr_sbuf_printf(b, "%-28.*s %-14.*s %.*s\n", WR_FMT(name), WR_FMT(kind), WR_FMT(summary));
     }
     for (int k = 0; k < WR_AGG_KIND_COUNT; k++) {
         wr_str name = wr_str_of(wr_agg_name((wr_agg_kind)k));
-        if (wr_agg_exists(name) && like(s, name)) wr_sbuf_printf(b, "%-28.*s %-14s aggregate\n", WR_FMT(name), "aggregate");
+        if (wr_agg_exists(name) && pl_show_like(s, name)) wr_sbuf_printf(b, "%-28.*s %-14s aggregate\n", WR_FMT(name), "aggregate");
     }
+}
+
+static bool tables(pl *p, const wr_ast_show *s, wr_sbuf *out) {
+    const wr_catalog *c = p->ctx->catalog;
+    const wr_space   *in = pl_database(p, &s->name, 0);
+    for (uint32_t i = 0; in && i < wr_catalog_count(c); i++) {
+        const wr_table *t = wr_catalog_at(c, i);
+        wr_str          object;
+        bool            wanted = s->kind == WR_SHOW_TABLES || (t->is_view && (s->kind == WR_SHOW_VIEWS || t->is_materialized));
+        if (wr_catalog_space_of(c, t->name, &object) == in && wanted && pl_show_like(s, object)) wr_sbuf_printf(out, "%.*s\n", WR_FMT(object));
+    }
+    return in != NULL;
 }
 
 bool pl_show(pl *p, const wr_ast_stmt *stmt, wr_sbuf *out) {
@@ -115,18 +134,12 @@ bool pl_show(pl *p, const wr_ast_stmt *stmt, wr_sbuf *out) {
     const wr_catalog  *c = p->ctx->catalog;
     switch (s->kind) {
     case WR_SHOW_CATALOGS:
-    case WR_SHOW_CURRENT_CATALOG: wr_sbuf_addz(out, "default_catalog\n"); return true;
-    case WR_SHOW_DATABASES:
-    case WR_SHOW_CURRENT_DATABASE: wr_sbuf_addz(out, "default_database\n"); return true;
+    case WR_SHOW_DATABASES: return pl_show_spaces(p, s, out);
+    case WR_SHOW_CURRENT_CATALOG: wr_sbuf_printf(out, "%.*s\n", WR_FMT(wr_catalog_current(c)->catalog)); return true;
+    case WR_SHOW_CURRENT_DATABASE: wr_sbuf_printf(out, "%.*s\n", WR_FMT(wr_catalog_current(c)->database)); return true;
     case WR_SHOW_TABLES:
     case WR_SHOW_VIEWS:
-    case WR_SHOW_MATERIALIZED_VIEWS:
-        for (uint32_t i = 0; i < wr_catalog_count(c); i++) {
-            const wr_table *t = wr_catalog_at(c, i);
-            bool            wanted = s->kind == WR_SHOW_TABLES || (t->is_view && (s->kind == WR_SHOW_VIEWS || t->is_materialized));
-            if (wanted && like(s, t->name)) wr_sbuf_printf(out, "%.*s\n", WR_FMT(t->name));
-        }
-        return true;
+    case WR_SHOW_MATERIALIZED_VIEWS: return tables(p, s, out);
     case WR_SHOW_FUNCTIONS:
     case WR_SHOW_USER_FUNCTIONS:
         if (s->kind == WR_SHOW_FUNCTIONS) functions(s, out);
@@ -135,11 +148,14 @@ bool pl_show(pl *p, const wr_ast_stmt *stmt, wr_sbuf *out) {
     case WR_SHOW_CREATE_VIEW: {
         const wr_table *t = pl_find_table(p, &s->name, s->kind == WR_SHOW_CREATE_TABLE ? "table" : "view");
         if (!t) return false;
-        if (t->is_view) create_view(t, out);
-        else create_table(t, out);
+        if (t->is_view) create_view(c, t, out);
+        else create_table(c, t, out);
         return true;
     }
-    case WR_SHOW_MODULES: wr_sbuf_addz(out, "core\n"); return true;
+    case WR_SHOW_MODULES:
+        if (wr_catalog_has_core(c)) wr_sbuf_addz(out, "core\n");
+        return true;
+    case WR_SHOW_FULL_MODULES: wr_sbuf_addz(out, wr_catalog_has_core(c) ? "core true\n" : "core false\n"); return true;
     case WR_SHOW_JARS:
     case WR_SHOW_PROCEDURES: return true; /* there are none */
     case WR_SHOW_COLUMNS: {
@@ -159,6 +175,7 @@ static bool is_key(const wr_table *t, uint32_t col) {
 }
 
 bool pl_describe(pl *p, const wr_ast_stmt *stmt, wr_sbuf *out) {
+    if (stmt->describe.what == WR_OBJ_DATABASE || stmt->describe.what == WR_OBJ_CATALOG) return pl_describe_space(p, &stmt->describe, out);
     if (stmt->describe.what != WR_OBJ_TABLE && stmt->describe.what != WR_OBJ_VIEW) return pl_unsupported(p, stmt->at, "DESCRIBE takes a table or view", "this DESCRIBE"), false;
     const wr_table *t = pl_find_table(p, &stmt->describe.name, "table or view");
     if (!t) return false;

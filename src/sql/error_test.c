@@ -413,8 +413,6 @@ static const error_case CASES[] = {
      {"1:1+7 0A000 ANALYZE TABLE is not supported"}},
     {"CALL p(1)",
      {"1:1+4 0A000 CALL of procedures is not supported"}},
-    {"LOAD MODULE hive",
-     {"1:1+4 0A000 LOAD MODULE is not supported"}},
     {"ADD JAR '/x.jar'",
      {"1:1+3 0A000 ADD JAR is not supported"}},
     {"ALTER MATERIALIZED TABLE m SUSPEND",

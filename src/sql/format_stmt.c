@@ -108,8 +108,8 @@ static void print_like(wr_printer *p, const wr_ast_create_table *t) {
 }
 
 static void print_create_table(wr_printer *p, const wr_ast_create_table *t) {
-    OUT("CREATE ");
-    if (t->or_replace) OUT("OR REPLACE ");
+    OUT(t->replace ? "REPLACE " : "CREATE ");
+    if (t->or_replace && !t->replace) OUT("OR REPLACE ");
     if (t->or_alter) OUT("OR ALTER ");
     if (t->temporary) OUT("TEMPORARY ");
     if (t->materialized) OUT("MATERIALIZED ");
@@ -167,7 +167,7 @@ static void print_create_function(wr_printer *p, const wr_ast_create_function *f
 }
 
 static const char *object_text(wr_ast_object what) {
-    static const char *const TEXT[] = {"TABLE", "VIEW", "MATERIALIZED TABLE", "MATERIALIZED VIEW", "FUNCTION", "DATABASE", "CATALOG", "MODULES"};
+    static const char *const TEXT[] = {"TABLE", "VIEW", "MATERIALIZED TABLE", "MATERIALIZED VIEW", "FUNCTION", "DATABASE", "CATALOG", "MODULES", "MODULE", "MODULE"};
     return TEXT[what];
 }
 
@@ -315,13 +315,14 @@ static void print_create_space(wr_printer *p, const wr_ast_create_space *c) {
 }
 
 static void print_use(wr_printer *p, const wr_ast_use *u) {
-    OUT("USE ");
+    OUT(u->what == WR_OBJ_LOAD_MODULE ? "LOAD " : u->what == WR_OBJ_UNLOAD_MODULE ? "UNLOAD " : "USE ");
     if (u->what == WR_OBJ_CATALOG) OUT("CATALOG ");
-    if (u->what != WR_OBJ_MODULES) {
+    if (u->what == WR_OBJ_CATALOG || u->what == WR_OBJ_DATABASE) {
         name(p, u->name);
         return;
     }
-    OUT("MODULES ");
+    OUT(object_text(u->what));
+    OUT(" ");
     for (uint32_t i = 0; i < u->modules.n; i++) {
         if (i) OUT(", ");
         wr_sql_ident_text(u->modules.at[i], p->out);

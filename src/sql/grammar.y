@@ -875,6 +875,17 @@ create_table(A) ::= create_head(H) TABLE(T) if_not_exists(I) name(N) table_eleme
     memcpy(&t->like_options, &L->like_options, sizeof t->like_options);
     wr_mk_finish_columns(ctx, t);
 }
+create_table(A) ::= REPLACE TABLE(T) name(N) table_elements_opt(E) comment_opt(C) distribution(D) partitioned_by(P) with_options(W) AS query(Q). {
+    A = wr_mk_stmt(ctx, WR_STMT_CREATE_TABLE, T);
+    wr_ast_create_table *t = &A->create_table;
+    *t = *E;
+    t->or_replace = t->replace = true, t->name = *N, t->as = Q;
+    if (C) t->comment = wr_mk_text(ctx, C);
+    t->distributed = D->distributed, t->dist_kind = D->dist_kind, t->dist_columns = D->dist_columns, t->dist_buckets = D->dist_buckets;
+    if (P) t->partitioned_by = *P;
+    if (W) t->options = *W;
+    wr_mk_finish_columns(ctx, t);
+}
 create_table(A) ::= create_head(H) MATERIALIZED(T) TABLE if_not_exists(I) name(N) table_elements_opt(E) comment_opt(C) distribution(D)
                     partitioned_by(P) with_options(W) freshness(F) refresh_mode(R) AS query(Q). {
     wr_mk_check_create(ctx, T, (uint32_t)H, WR_CREATE_ALTER | WR_CREATE_REPLACE, "MATERIALIZED TABLE");
@@ -1089,6 +1100,8 @@ drop_behavior(A) ::= RESTRICT. { A = 1; }
 drop_behavior(A) ::= CASCADE. { A = 2; }
 statement(A) ::= USE(T) name(N). { A = wr_mk_stmt(ctx, WR_STMT_USE, T); A->use.what = WR_OBJ_DATABASE; A->use.name = *N; }
 statement(A) ::= USE(T) CATALOG name(N). { A = wr_mk_stmt(ctx, WR_STMT_USE, T); A->use.what = WR_OBJ_CATALOG; A->use.name = *N; }
+statement(A) ::= LOAD(T) MODULE ID(M) with_options. { A = wr_mk_stmt(ctx, WR_STMT_USE, T); A->use.what = WR_OBJ_LOAD_MODULE; LIST(&A->use.modules, wr_mk_ident(ctx, M)); }
+statement(A) ::= UNLOAD(T) MODULE ID(M). { A = wr_mk_stmt(ctx, WR_STMT_USE, T); A->use.what = WR_OBJ_UNLOAD_MODULE; LIST(&A->use.modules, wr_mk_ident(ctx, M)); }
 statement(A) ::= USE(T) MODULES idents(L). { A = wr_mk_stmt(ctx, WR_STMT_USE, T); A->use.what = WR_OBJ_MODULES; A->use.modules = *L; }
 
 /* ALTER */

@@ -138,8 +138,6 @@ static const struct { const char *first, *second, *name; } REFUSED[] = {
     {"COMPILE", NULL, "COMPILE PLAN"},
     {"EXECUTE", "PLAN", "EXECUTE PLAN"},
     {"EXECUTE", "IMMEDIATE", "EXECUTE IMMEDIATE"},
-    {"LOAD", "MODULE", "LOAD MODULE"},
-    {"UNLOAD", "MODULE", "UNLOAD MODULE"},
     {"ADD", "JAR", "ADD JAR"},
     {"REMOVE", "JAR", "REMOVE JAR"},
     {"STOP", "JOB", "STOP JOB"},

@@ -431,6 +431,7 @@ typedef struct wr_ast_like_option { wr_ast_like_mode mode; wr_str what; wr_span 
 
 typedef struct wr_ast_create_table { /* also MATERIALIZED TABLE */
     bool               temporary, if_not_exists, or_replace, or_alter, materialized;
+    bool               replace;      /* REPLACE TABLE: with or_replace */
     wr_ast_name        name;
     wr_ast_columns     columns;
     WR_ARR(wr_ast_constraint) constraints;
@@ -477,6 +478,7 @@ typedef struct wr_ast_create_space { /* CREATE CATALOG / DATABASE */
 typedef enum wr_ast_object {
     WR_OBJ_TABLE, WR_OBJ_VIEW, WR_OBJ_MATERIALIZED_TABLE, WR_OBJ_MATERIALIZED_VIEW, WR_OBJ_FUNCTION, WR_OBJ_DATABASE, WR_OBJ_CATALOG,
     WR_OBJ_MODULES,                  /* USE MODULES a, b */
+    WR_OBJ_LOAD_MODULE, WR_OBJ_UNLOAD_MODULE,
 } wr_ast_object;
 
 typedef struct wr_ast_drop {
@@ -485,7 +487,7 @@ typedef struct wr_ast_drop {
     wr_ast_name   name;
 } wr_ast_drop;
 
-typedef struct wr_ast_use { wr_ast_object what; wr_ast_name name; wr_ast_idents modules; } wr_ast_use; /* CATALOG, DATABASE, MODULES */
+typedef struct wr_ast_use { wr_ast_object what; wr_ast_name name; wr_ast_idents modules; } wr_ast_use; /* CATALOG, DATABASE, MODULES; LOAD, UNLOAD: modules.at[0] */
 
 typedef enum wr_ast_alter_kind {
     WR_ALTER_RENAME,                 /* new_name */
