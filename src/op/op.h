@@ -257,6 +257,8 @@ typedef struct wr_top_n_opts {
     const wr_sort_key *order;
     uint64_t           first, last;     /* ranks kept, 1-based, inclusive */
     bool               out_rank;        /* output = input columns, then the rank as BIGINT */
+    uint32_t           n_fns;           /* aggregates OVER (... ORDER BY order) from the first row on, behind the columns; then ROW_NUMBER, all ranks, no out_rank */
+    const struct wr_over_fn *fns;       /* WR_OVER_AGG; frame.rows or with peers */
     bool               retract_input, emit_before;
     uint32_t           n_unique;        /* columns that identify an input row (upsert key), for updates and as tie-break; 0 = none: ties by arrival */
     const uint32_t    *unique;
@@ -351,7 +353,7 @@ typedef struct wr_over_frame { /* ends at the current row; RANGE: with its peers
     bool    rows, unbounded;
     int64_t preceding;          /* ROWS: rows before the current one; RANGE: microseconds */
 } wr_over_frame;
-typedef struct wr_over_fn {
+typedef struct wr_over_fn {     /* also of wr_top_n_opts */
     wr_over_kind  kind;
     wr_over_frame frame;        /* AGG */
     wr_agg        agg;          /* AGG; of the others arg (LAG) and type */

@@ -1,4 +1,5 @@
-/* op/top_n.c: ROW_NUMBER / RANK / DENSE_RANK ... <= n per key: taking rows in, window Top-N, checkpoints. Changes go out in top_n_emit.c.
+/* op/top_n.c: ROW_NUMBER / RANK / DENSE_RANK ... <= n per key: taking rows in, window Top-N, checkpoints. Changes go out in top_n_emit.c;
+ * top_n_over.c: aggregates over the ordered rows instead of a rank.
  *
  * Idea       a row is kept once as [order bytes][unique bytes][encoded row]; order bytes compare with memcmp (row_order.h). Per key an ordered list.
  *            An append-only input keeps only rows that can still be shown: a row behind the last one is refused after one comparison.
@@ -214,7 +215,7 @@ static wr_status window_of(wr_top_n *t, wr_rank_group *g, uint32_t slot, const w
 }
 
 static wr_status emit_touched(wr_top_n *t, wr_out *out, wr_err *err) {
-    wr_status s = WR_OK;
+    wr_status s = t->bad;
     for (uint32_t k = 0; k < t->n_touched && s == WR_OK && t->opts.window_end < 0; k++) {
         uint32_t from = k ? t->before_end[k - 1] : 0;
         s = wr_top_n_changes(t, t->before.at + from, t->before_end[k] - from, t->touched[k], out, err);
@@ -224,6 +225,7 @@ static wr_status emit_touched(wr_top_n *t, wr_out *out, wr_err *err) {
         if (t->touched[k]->rows && !t->touched[k]->rows->count && t->opts.window_end < 0) wr_kmap_remove(t->map, t->touched_slot[k]);
     for (uint32_t i = 0; i < t->graves.n; i++) wr_free(t->graves.at[i]);
     t->graves.n = t->before.n = 0;
+    if (t->over) wr_arena_reset(t->over->results);
     return s;
 }
 
@@ -237,6 +239,7 @@ static wr_status top_n_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_o
     wr_kmap_values(t->map, t->slots, n, t->values);
     t->batch_no++;
     t->n_touched = 0;
+    t->err = err;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t       row = wr_batch_row(batch, i);
         wr_rank_group *g = t->values[i];
@@ -379,6 +382,7 @@ static void top_n_close(wr_op *op) {
     wr_kmap_free(t->map);
     wr_timers_free(t->timers);
     wr_batch_unref(t->batch);
+    wr_top_n_over_close(t);
     for (uint32_t i = 0; i < t->graves.n; i++) wr_free(t->graves.at[i]);
     wr_arr_free(&t->before), wr_arr_free(&t->after), wr_arr_free(&t->gone), wr_arr_free(&t->come), wr_arr_free(&t->graves);
     wr_sbuf_free(&t->scratch);
@@ -409,6 +413,9 @@ wr_op *wr_top_n_new(const wr_top_n_opts *opts, const wr_schema *input, wr_op_ctx
     wr_sort_key *order = wr_new_n(t->arena, wr_sort_key, opts->n_order ? opts->n_order : 1);
     if (opts->n_order) memcpy(order, opts->order, opts->n_order * sizeof *order);
     t->opts.order = order;
+    wr_over_fn *fns = wr_new_n(t->arena, wr_over_fn, opts->n_fns ? opts->n_fns : 1);
+    if (opts->n_fns) memcpy(fns, opts->fns, opts->n_fns * sizeof *fns);
+    t->opts.fns = fns;
     t->unique_order = wr_new_n(t->arena, wr_sort_key, opts->n_unique ? opts->n_unique : 1);
     for (uint32_t i = 0; i < opts->n_unique; i++) t->unique_order[i].col = opts->unique[i];
     if (!t->opts.first) t->opts.first = 1;
@@ -417,6 +424,7 @@ wr_op *wr_top_n_new(const wr_top_n_opts *opts, const wr_schema *input, wr_op_ctx
     t->codec = wr_rowcodec_new(t->arena, t->types, input->n);
     t->emit_slot = WR_SLOT_NONE;
     t->win = (wr_win){.tz = opts->ltz ? ctx->tz : NULL};
+    if (opts->n_fns) wr_top_n_over_open(t);
     if (opts->window_end >= 0) t->timers = wr_timers_new(ctx->acct);
     const wr_kmap_opts map = {.name = "ranked", .key_types = wr_op_key_types(t->arena, input, opts->keys, opts->n_keys), .n_key_types = opts->n_keys,
                                          .value_bytes = sizeof(wr_rank_group), .acct = ctx->acct, .self = t, .value_free = value_free,

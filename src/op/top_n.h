@@ -1,5 +1,6 @@
 /* op/top_n.h: what top_n.c (rows in) and top_n_emit.c (changes out) share. Private to op/. See top_n.c. */
 #pragma once
+#include "op/agg.h"
 #include "op/op_util.h"
 #include "op/row_order.h"
 #include "op/sorted.h"
@@ -17,8 +18,18 @@ typedef struct wr_rank_group {
     int64_t    used_us;
     uint32_t   mark, index;
 } wr_rank_group;
-typedef struct wr_rank_item { wr_ranked row; uint64_t rank; } wr_rank_item;
+typedef struct wr_rank_item { wr_ranked row; uint64_t rank; wr_str result; /* OVER: of the functions, encoded */ } wr_rank_item;
 typedef WR_ARR(wr_rank_item) wr_rank_items;
+
+typedef struct wr_ranked_over { /* top_n_over.c; [0] RANGE, [1] ROWS */
+    wr_aggs       *aggs[2];
+    void          *block[2];
+    uint32_t      *col[2];        /* output column behind the input's, an aggregate */
+    const wr_type *types;
+    wr_rowcodec   *codec;
+    wr_arena      *results;       /* of the batch at work */
+    wr_sbuf        scratch;
+} wr_ranked_over;
 
 typedef struct wr_top_n {
     wr_op          op;
@@ -28,6 +39,9 @@ typedef struct wr_top_n {
     uint32_t       n_cols;
     wr_rowcodec   *codec;
     wr_sort_key   *unique_order;
+    wr_ranked_over *over;         /* NULL: a rank */
+    wr_status      bad;           /* of the batch at work: a sum that overflowed */
+    wr_err        *err;
     wr_kmap       *map;
     wr_win         win;
     wr_timers     *timers;        /* window Top-N: payload = slot */
@@ -53,9 +67,13 @@ typedef struct wr_top_n {
     uint32_t       emit_slot, emit_at;
 } wr_top_n;
 
-void      wr_top_n_shown(const wr_top_n *t, const wr_rank_group *g, wr_rank_items *out); /* appends what a group shows */
+void      wr_top_n_shown(wr_top_n *t, const wr_rank_group *g, wr_rank_items *out); /* appends what a group shows */
 wr_status wr_top_n_put(wr_top_n *t, wr_kind kind, const wr_rank_item *item, wr_out *out, wr_err *err);
 wr_status wr_top_n_flush(wr_top_n *t, wr_out *out, wr_err *err);
 wr_status wr_top_n_changes(wr_top_n *t, const wr_rank_item *before, uint32_t n, const wr_rank_group *g, wr_out *out, wr_err *err);
+/* top_n_over.c: sets `result` of all rows of a key, in order. */
+void      wr_top_n_over_open(wr_top_n *t);
+void      wr_top_n_over_close(wr_top_n *t);
+wr_status wr_top_n_over_results(wr_top_n *t, wr_rank_item *items, uint32_t n, wr_err *err);
 WR_INLINE wr_str wr_ranked_row(const wr_ranked *r) { return (wr_str){r->mem + r->key_len, r->row_len}; }
 WR_INLINE wr_str wr_ranked_unique(const wr_ranked *r) { return (wr_str){r->mem + r->order_len, r->key_len - r->order_len}; }

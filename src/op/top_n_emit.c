@@ -11,18 +11,20 @@ enum { ROOM = 256 /* rows of an output batch: changes are few, columns are alloc
 static bool same_order(const wr_ranked *a, const wr_ranked *b) {
     return a->order_len == b->order_len && memcmp(a->mem, b->mem, a->order_len) == 0;
 }
-void wr_top_n_shown(const wr_top_n *t, const wr_rank_group *g, wr_rank_items *out) {
+void wr_top_n_shown(wr_top_n *t, const wr_rank_group *g, wr_rank_items *out) {
     if (!g->rows) return;
     uint64_t  rank = 0, index = 0;
+    uint32_t  first = out->n;
     wr_pos    p = wr_sorted_first();
     if (t->opts.rank == WR_RANK_ROW_NUMBER) p = wr_sorted_nth(g->rows, index = t->opts.first - 1);
     for (const wr_ranked *before = NULL, *at; (at = wr_sorted_at(g->rows, p)); p = wr_sorted_next(g->rows, p), index++) {
         if (t->opts.rank == WR_RANK_ROW_NUMBER) rank = index + 1;
         else if (!before || !same_order(before, at)) rank = t->opts.rank == WR_RANK_RANK ? index + 1 : rank + 1;
         if (rank > t->opts.last) break;
-        if (rank >= t->opts.first) wr_arr_push(out, (wr_rank_item){*at, rank});
+        if (rank >= t->opts.first) wr_arr_push(out, (wr_rank_item){*at, t->over ? 0 : rank, {NULL, 0}});
         before = at;
     }
+    if (t->over && t->bad == WR_OK) t->bad = wr_top_n_over_results(t, out->at + first, out->n - first, t->err);
 }
 
 /* ---- building output ---- */
@@ -40,12 +42,15 @@ wr_status wr_top_n_flush(wr_top_n *t, wr_out *out, wr_err *err) {
 wr_status wr_top_n_put(wr_top_n *t, wr_kind kind, const wr_rank_item *item, wr_out *out, wr_err *err) {
     if (!t->batch) {
         t->cap = WR_MIN(t->op.ctx->batch_rows, (uint32_t)ROOM);
-        wr_batch *b = t->batch = wr_batch_new(t->n_cols + t->opts.out_rank, 1024);
+        wr_batch *b = t->batch = wr_batch_new(t->n_cols + (t->over ? t->opts.n_fns : t->opts.out_rank), 1024);
         for (uint32_t c = 0; c < t->n_cols; c++) wr_vec_init(&b->cols[c], t->types[c], t->cap, true, b->mem);
         if (t->opts.out_rank) wr_vec_init(&b->cols[t->n_cols], wr_type_not_null(wr_type_of(WR_T_BIGINT)), t->cap, false, b->mem);
+        for (uint32_t c = 0; t->over && c < t->opts.n_fns; c++) wr_vec_init(&b->cols[t->n_cols + c], t->over->types[c], t->cap, true, b->mem);
         t->kinds = wr_mem_alloc(b->mem, t->cap);
     }
     bool ok = wr_rowcodec_get(t->codec, wr_ranked_row(&item->row), t->batch->cols, t->n_rows, t->batch->mem);
+    wr_assert(ok);
+    if (t->over) ok = wr_rowcodec_get(t->over->codec, item->result, t->batch->cols + t->n_cols, t->n_rows, t->batch->mem);
     wr_assert(ok);
     if (t->opts.out_rank) ((int64_t *)t->batch->cols[t->n_cols].data)[t->n_rows] = (int64_t)item->rank;
     t->kinds[t->n_rows++] = (uint8_t)kind;
@@ -94,9 +99,35 @@ static void differences(wr_top_n *t, wr_rank_item *was, uint32_t n_was, wr_rank_
     }
 }
 
+static int by_row(const void *a, const void *b) {
+    const wr_rank_item *x = a, *y = b;
+    return wr_row_order_compare(x->row.mem, x->row.key_len + x->row.row_len, y->row.mem, y->row.key_len + y->row.row_len);
+}
+static int by_row_and_place(const void *a, const void *b) { /* equal rows in their order */
+    const wr_rank_item *x = a, *y = b;
+    int order = by_row(a, b);
+    return order ? order : (x->row.seq > y->row.seq) - (x->row.seq < y->row.seq);
+}
+/* All rows are shown: each changes its rank or results, or comes, or goes. */
+static wr_status changes_of_all(wr_top_n *t, wr_rank_item *was, uint32_t n_was, wr_rank_item *is, uint32_t n_is, wr_out *out, wr_err *err) {
+    if (n_was) qsort(was, n_was, sizeof *was, by_row_and_place);
+    if (n_is) qsort(is, n_is, sizeof *is, by_row_and_place);
+    for (uint32_t i = 0, j = 0; i < n_was || j < n_is;) {
+        int order = i == n_was ? 1 : j == n_is ? -1 : by_row(&was[i], &is[j]);
+        if (order < 0) WR_TRY(wr_top_n_put(t, WR_KIND_DELETE, &was[i], out, err));
+        else if (order > 0) WR_TRY(wr_top_n_put(t, WR_KIND_INSERT, &is[j], out, err));
+        else if (was[i].rank != is[j].rank || !wr_str_eq(was[i].result, is[j].result)) WR_TRY(put_update(t, &was[i], &is[j], out, err));
+        i += order <= 0, j += order >= 0;
+    }
+    return WR_OK;
+}
+
 wr_status wr_top_n_changes(wr_top_n *t, const wr_rank_item *before, uint32_t n, const wr_rank_group *g, wr_out *out, wr_err *err) {
     t->after.n = 0;
     wr_top_n_shown(t, g, &t->after);
+    if (t->bad != WR_OK) return t->bad;
+    if (t->over || (t->opts.out_rank && t->opts.last == UINT64_MAX && t->opts.rank != WR_RANK_ROW_NUMBER))
+        return changes_of_all(t, (wr_rank_item *)(uintptr_t)before, n, t->after.at, t->after.n, out, err);
     if (t->opts.out_rank && t->opts.rank == WR_RANK_ROW_NUMBER) return changes_by_place(t, before, n, t->after.at, t->after.n, out, err);
     differences(t, (wr_rank_item *)(uintptr_t)before, n, t->after.at, t->after.n);
     for (uint32_t i = 0; i < t->gone.n; i++) {

@@ -534,10 +534,16 @@ static void bill_window_join(account *a) {
 
 /* ---- ranking and the rest ---- */
 
+/* OVER without an upper bound on the rank, over inserts. */
+static bool keeps_all(const wr_pnode *n) {
+    return n->kind == WR_P_TOP_N && !n->top_n.retract_input && n->top_n.window_end < 0 && n->top_n.first <= 1 && n->top_n.last == UINT64_MAX;
+}
+
 static void top_n_keeps(account *a) {
     const wr_top_n_opts *o = &a->n->top_n;
     wr_bill *b = a->b;
-    if (!o->retract_input) snprintf(b->keeps, sizeof b->keeps, "%llu rows%s", (unsigned long long)o->last, o->n_keys ? " a key" : "");
+    if (keeps_all(a->n)) snprintf(b->keeps, sizeof b->keeps, "every row of %.*s, since one may come before it", WR_FMT(b->in[0].label));
+    else if (!o->retract_input) snprintf(b->keeps, sizeof b->keeps, "%llu rows%s", (unsigned long long)o->last, o->n_keys ? " a key" : "");
     else snprintf(b->keeps, sizeof b->keeps, "every row of %.*s, since a removed one lets the next one in", WR_FMT(b->in[0].label));
 }
 
@@ -570,9 +576,17 @@ static void bill_top_n(account *a) {
         snprintf(b->bounded_by, sizeof b->bounded_by, "number of rows of the input (its keys)");
         if (b->bound == WR_BOUND_INPUT) b->bound = WR_BOUND_KEYS;
     }
+    if (keeps_all(a->n)) {
+        rows = f ? distinct(a, 0, -1, f->rows, WR_MAX(f->added - f->removed, 0.0), f->half_rows, 0) : (wr_units){.kind = WR_UNITS_UNKNOWN, .rate = rate_of(a, 0)};
+        if (o->ttl_us <= 0) {
+            int bound = b->in[0].bound;
+            b->bound = bound == SIDE_NOTHING ? WR_BOUND_NOTHING : bound == SIDE_KEYS ? WR_BOUND_KEYS : WR_BOUND_INPUT;
+            snprintf(b->bounded_by, sizeof b->bounded_by, "%s", bound == SIDE_NOTHING ? "nothing" : bound == SIDE_KEYS ? "number of keys of the input" : "the input, which ends");
+        }
+    }
     double entry = wr_top_n_key_bytes(o, key);
     b->row_bytes = wr_top_n_row_bytes(o, row, order);
-    b->key_bytes = entry + (o->retract_input ? 0 : last * b->row_bytes);
+    b->key_bytes = entry + (o->retract_input || keeps_all(a->n) ? 0 : last * b->row_bytes);
     in_map(add_part(a, true, entry, KEY_HEAD + key, keys, "a key"), wr_kmap_entry_bytes(48, key));
     add_part(a, false, b->row_bytes, ROW_HEAD + row + order, rows, "a ranked row");
     top_n_keeps(a);
@@ -768,11 +782,11 @@ static bool reads_a_table(const wr_pnode *n) {
 }
 
 /* A file that ends today is the log that does not end tomorrow: the same job must answer for its memory. Batch mode says that it will end. */
-static side_bound bound_of_side(phys *h, const wr_pnode *n, int side) {
+static side_bound bound_of_side(phys *h, const wr_pnode *n, int side, int64_t ttl_us) {
     const pinfo *f = ph_info(h, n->inputs[side].node);
     bool batch = wr_str_ieq(wr_catalog_get(h->p->ctx->catalog, "execution.runtime-mode"), WR_STR("batch"));
     if (f->bounded && (batch || !reads_a_table(n->inputs[side].node))) return SIDE_ENDS;
-    if (n->join.ttl_us[side] > 0) return SIDE_TTL;
+    if (ttl_us > 0) return SIDE_TTL;
     return f->by_keys || (f->updating && f->has_key) ? SIDE_KEYS : SIDE_NOTHING;
 }
 
@@ -826,6 +840,22 @@ static void refuse_endless_match(phys *h, const wr_pnode *n) {
     wr_sbuf_free(&detail);
 }
 
+/* A Top-N that shows every row of an input without changes. */
+static void refuse_all_rows(phys *h, const wr_pnode *n) {
+    pl          *p = h->p;
+    const pinfo *f = ph_info(h, n->inputs[0].node);
+    double       r = f->rate > 0 ? f->rate : ASSUMED_RATE, bytes = wr_top_n_row_bytes(&n->top_n, encoded_row(f->row_bytes, &n->inputs[0].node->schema), 9.0 * n->top_n.n_order);
+    wr_sbuf      detail = {0};
+    wr_sbuf_printf(&detail, "%.0f rows/s x %.0f B = ", r, bytes);
+    wr_text_size((int64_t)(r * bytes * 86400), &detail);
+    wr_sbuf_addz(&detail, f->rate_declared ? " a day" : " a day (rate assumed: 1,000 rows/s; declare 'stats.rows-per-second' on the table)");
+    pl_error(p, "WR101", n->at, "nothing bounds the memory of this OVER: a row may come before any other, so it keeps every row of '%.*s' for ever", WR_FMT(n->bill.in[0].label));
+    wr_diags_detail(p->diags, "%.*s", WR_FMT(wr_sbuf_str(&detail)));
+    wr_diags_hint(p->diags, "ORDER BY the event-time column; or bound a rank (WHERE rn <= 10): then it is a Top-N; or forget rows: SET 'table.exec.state.ttl' = '1 d'; or accept the growth: "
+                            "SET 'state.unbounded' = 'accepted'");
+    wr_sbuf_free(&detail);
+}
+
 void ph_bill(phys *h) {
     for (uint32_t i = 0; i < h->job->nodes.n; i++) {
         wr_pnode *n = h->job->nodes.at[i];
@@ -833,7 +863,9 @@ void ph_bill(phys *h) {
             const pinfo *f = ph_info(h, n->inputs[k].node);
             const lnode *from = ph_info(h, n)->from; /* knows the alias; a source does not */
             n->bill.in[k] = (wr_bill_input){.label = from && from->n_in > k && n->n_inputs == from->n_in ? pl_label(from->in[k]) : f->label, .rate = f->rate, .rate_declared = f->rate_declared, .row_bytes = f->row_bytes, .delay_us = f->delay_us,
-                                            .bound = n->kind == WR_P_JOIN ? (int)bound_of_side(h, n, (int)k) : SIDE_NOTHING};
+                                            .bound = n->kind == WR_P_JOIN   ? (int)bound_of_side(h, n, (int)k, n->join.ttl_us[k])
+                                                     : keeps_all(n) ? (int)bound_of_side(h, n, (int)k, n->top_n.ttl_us)
+                                                                    : SIDE_NOTHING};
             const wr_pnode *in = n->inputs[k].node;
             if (in->n_upsert_key) n->bill.in[k].keys = declared_keys(in, in->upsert_key, in->n_upsert_key);
         }
@@ -843,6 +875,7 @@ void ph_bill(phys *h) {
             side_bound s[2] = {(side_bound)n->bill.in[0].bound, (side_bound)n->bill.in[1].bound};
             if (s[0] == SIDE_NOTHING || s[1] == SIDE_NOTHING) refuse_unbounded(h, n, s);
         }
+        if (keeps_all(n) && !h->p->accept_unbounded && n->bill.in[0].bound == SIDE_NOTHING) refuse_all_rows(h, n);
         bool ends = ph_info(h, n)->bounded && wr_str_ieq(wr_catalog_get(h->p->ctx->catalog, "execution.runtime-mode"), WR_STR("batch"));
         if (n->kind == WR_P_MATCH && !h->p->accept_unbounded && !ends && !n->match.within_us && pl_match_endless(&n->match)) refuse_endless_match(h, n);
         bill_node(n, NULL, h->p->arena);

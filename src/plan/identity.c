@@ -123,6 +123,7 @@ static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, b
         wr_sbuf_printf(b, "%d %llu-%llu by ", (int)n->top_n.rank, (unsigned long long)n->top_n.first, (unsigned long long)n->top_n.last);
         put_cols(b, in, n->top_n.keys, n->top_n.n_keys);
         wr_sbuf_addz(b, " order "), put_order(b, in, n->top_n.order, n->top_n.n_order);
+        for (uint32_t i = 0; i < n->top_n.n_fns; i++) wr_sbuf_addc(b, ' '), put_over_fn(b, &n->top_n.fns[i], in);
         break;
     case WR_P_DEDUP:
         wr_sbuf_addz(b, n->dedup.keep_last ? "last by " : "first by "), put_cols(b, in, n->dedup.keys, n->dedup.n_keys);
@@ -221,7 +222,8 @@ static void other_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *
             f->cols[i] = x->of[from->index].cols[i];
             continue;
         }
-        wr_sbuf_printf(b, "%s.%u", wr_pnode_kind_name(n->kind), i - (from ? from->schema.n : 0));
+        if (n->kind == WR_P_TOP_N && n->top_n.n_fns) put_over_fn(b, &n->top_n.fns[i - from->schema.n], &x->of[from->index]);
+        else wr_sbuf_printf(b, "%s.%u", wr_pnode_kind_name(n->kind), i - (from ? from->schema.n : 0));
         f->cols[i] = column(x, b, n->schema.fields[i].type);
     }
 }

@@ -81,6 +81,8 @@ struct lnode {
             bool         keep_last;            /* DEDUP */
             int32_t      time_col;
             uint32_t     n_unique, *unique;
+            uint32_t     n_fns;                /* TOP_N: aggregates over the rows up to each, instead of the rank */
+            wr_over_fn  *fns;
         } rank;                                /* RANK, TOP_N, DEDUP, SORT, TIME_SORT (order only) */
         struct { uint32_t n_keys, *keys, n_fns; wr_sort_key order; bool by_arrival; wr_over_fn *fns; } over; /* output: the input's columns, then one a function */
         struct { uint64_t offset, n; } limit;

@@ -307,15 +307,15 @@ static lnode *convert_top_n(pl *p, lnode *n) {
     uint8_t     attr = n->rank.n_order ? in->schema.fields[n->rank.order[0].col].type.attr : WR_TIME_NONE;
     bool        first_only = n->rank.first == 1 && n->rank.last == 1 && n->rank.rank == WR_RANK_ROW_NUMBER && n->rank.n_order == 1;
     if (first_only && !in->props.updating && attr != WR_TIME_NONE && n->rank.n_keys) return dedup(p, n);
-    bool windowed = w->on && !in->props.updating && w->start >= 0 && w->end >= 0 && pl_contains(n->rank.keys, n->rank.n_keys, (uint32_t)w->start) &&
+    bool windowed = !n->rank.n_fns && w->on && !in->props.updating && w->start >= 0 && w->end >= 0 && pl_contains(n->rank.keys, n->rank.n_keys, (uint32_t)w->start) &&
                     pl_contains(n->rank.keys, n->rank.n_keys, (uint32_t)w->end);
     n->rank.window_end = windowed ? w->end : -1;
     lprops ip = in->props;
     if (ip.updating && ip.has_key) n->rank.n_unique = ip.n_key, n->rank.unique = ip.key;
-    if (n->rank.out_rank) {
+    if (n->rank.out_rank || n->rank.n_fns) {
         wr_field *f = wr_new_n(p->arena, wr_field, n->schema.n);
         memcpy(f, in->schema.fields, sizeof *f * in->schema.n);
-        f[in->schema.n] = n->schema.fields[in->schema.n];
+        for (uint32_t i = in->schema.n; i < n->schema.n; i++) f[i] = n->schema.fields[i];
         n->schema.fields = f;
     } else {
         n->schema = in->schema;
@@ -413,24 +413,36 @@ static bool over_order(pl *p, const lnode *n, const wr_sort_key *order) {
     const lnode *in = n->in[0];
     wr_str       name = in->schema.fields[order->col].name;
     uint8_t      attr = in->schema.fields[order->col].type.attr;
-    if (attr == WR_TIME_NONE) {
-        pl_error(p, "0A000", n->at, "OVER must be in order of time, but '%.*s' is neither an event-time column nor PROCTIME()", WR_FMT(name));
-        wr_diags_hint(p->diags, "ORDER BY the column that has the WATERMARK; a regular join or an aggregation below makes it a plain column");
-        return false;
-    }
-    if (order->desc) return pl_unsupported(p, n->at, "rows come out in order of time", "OVER (ORDER BY %.*s DESC)", WR_FMT(name)), false;
+    if (order->desc) return pl_unsupported(p, n->at, attr == WR_TIME_NONE ? "order by the negative value" : "rows come out in order of time", "OVER (ORDER BY %.*s DESC)", WR_FMT(name)), false;
     return true;
+}
+
+/* In the order of another column, or over rows that change: every row is kept, and all behind a new one change. */
+static lnode *over_all_rows(pl *p, lnode *n) {
+    for (uint32_t i = 0; i < n->over.n_fns; i++) {
+        const wr_over_fn *fn = &n->over.fns[i];
+        wr_str            name = n->in[0]->schema.fields[n->over.order.col].name;
+        if (fn->kind == WR_OVER_AGG && fn->frame.unbounded) continue;
+        pl_error(p, "0A000", n->at, "a bounded frame and LAG must be in order of time, of rows that do not change; '%.*s' is not that", WR_FMT(name));
+        wr_diags_hint(p->diags, "ORDER BY the column that has the WATERMARK; a regular join or an aggregation below makes it a plain column; or a frame from UNBOUNDED PRECEDING");
+        return NULL;
+    }
+    lnode       *t = pl_node(p, L_TOP_N, n->at, 1, n->in[0], NULL);
+    wr_sort_key *order = wr_new(p->arena, wr_sort_key);
+    *order = n->over.order;
+    t->label = n->label;
+    t->schema = n->schema;
+    t->rank.rank = WR_RANK_ROW_NUMBER, t->rank.first = 1, t->rank.last = UINT64_MAX, t->rank.time_col = -1;
+    t->rank.n_keys = n->over.n_keys, t->rank.keys = n->over.keys, t->rank.n_order = 1, t->rank.order = order;
+    t->rank.n_fns = n->over.n_fns, t->rank.fns = n->over.fns;
+    return convert_top_n(p, t);
 }
 
 static lnode *convert_over(pl *p, lnode *n) {
     lnode    *in = n->in[0];
     wr_field *f = wr_new_n(p->arena, wr_field, n->schema.n);
-    if (in->props.updating) {
-        pl_error(p, "0A000", n->at, "OVER takes only inserts, but '%.*s' changes rows that it gave", WR_FMT(pl_label(in)));
-        wr_diags_hint(p->diags, "aggregate in windows (TUMBLE, HOP: rows come once, when the window is over), or read the changelog as inserts");
-        return NULL;
-    }
     if (!over_order(p, n, &n->over.order)) return NULL;
+    if (in->props.updating || in->schema.fields[n->over.order.col].type.attr == WR_TIME_NONE) return over_all_rows(p, n);
     n->over.by_arrival = in->schema.fields[n->over.order.col].type.attr == WR_TIME_PROCTIME;
     for (uint32_t i = 0; i < n->over.n_fns && n->over.by_arrival; i++) { /* each row has a time of its own */
         wr_over_frame *frame = &n->over.fns[i].frame;
@@ -444,14 +456,14 @@ static lnode *convert_over(pl *p, lnode *n) {
     return n;
 }
 
-/* A rank that nothing bounds: of rows in order of time it never changes. */
+/* A rank that nothing bounds: of rows in order of time it never changes, else it is a Top-N of all rows. */
 static lnode *convert_rank(pl *p, lnode *n) {
     const lnode *in = n->in[0];
     uint8_t      attr = n->rank.n_order == 1 && !n->rank.order[0].desc ? in->schema.fields[n->rank.order[0].col].type.attr : WR_TIME_NONE;
     if (attr == WR_TIME_NONE || in->props.updating) {
-        pl_unsupported(p, n->at, "filter on it in the query around (WHERE rn <= 10, rn = 1, BETWEEN 2 AND 5), or with QUALIFY: then it is a Top-N",
-                       "%s() OVER without an upper bound on it", n->rank.rank == WR_RANK_RANK ? "RANK" : n->rank.rank == WR_RANK_DENSE_RANK ? "DENSE_RANK" : "ROW_NUMBER");
-        return NULL;
+        n->kind = L_TOP_N;
+        n->rank.first = 1, n->rank.last = UINT64_MAX;
+        return convert_top_n(p, n);
     }
     static const wr_over_kind KINDS[] = {[WR_RANK_ROW_NUMBER] = WR_OVER_ROW_NUMBER, [WR_RANK_RANK] = WR_OVER_RANK, [WR_RANK_DENSE_RANK] = WR_OVER_DENSE_RANK};
     lnode      *o = pl_node(p, L_OVER, n->at, 1, n->in[0], NULL);

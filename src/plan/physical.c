@@ -62,14 +62,18 @@ static void put_order(wr_sbuf *b, const wr_sort_key *o, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) wr_sbuf_printf(b, " %u%s%s", o[i].col, o[i].desc ? "d" : "a", o[i].nulls_last ? "l" : "f");
 }
 
-static void put_over(wr_sbuf *b, const wr_over_opts *o) {
-    put_cols(b, "k", o->keys, o->n_keys);
-    wr_sbuf_printf(b, " t%d", o->time_col);
-    for (uint32_t i = 0; i < o->n_fns; i++) {
-        const wr_over_fn *fn = &o->fns[i];
+static void put_over_fns(wr_sbuf *b, const wr_over_fn *fns, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const wr_over_fn *fn = &fns[i];
         wr_sbuf_printf(b, " f%d r%d u%d %lld o%llu,%d", (int)fn->kind, fn->frame.rows, fn->frame.unbounded, (long long)fn->frame.preceding, (unsigned long long)fn->offset, fn->fallback);
         put_aggs(b, &fn->agg, 1);
     }
+}
+
+static void put_over(wr_sbuf *b, const wr_over_opts *o) {
+    put_cols(b, "k", o->keys, o->n_keys);
+    wr_sbuf_printf(b, " t%d", o->time_col);
+    put_over_fns(b, o->fns, o->n_fns);
 }
 
 static void put_match(wr_sbuf *b, const wr_match_opts *o) {
@@ -128,6 +132,7 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
         put_cols(b, "k", n->top_n.keys, n->top_n.n_keys);
         put_order(b, n->top_n.order, n->top_n.n_order);
         wr_sbuf_printf(b, " r%d %llu-%llu out %d we %d", (int)n->top_n.rank, (unsigned long long)n->top_n.first, (unsigned long long)n->top_n.last, n->top_n.out_rank, n->top_n.window_end);
+        put_over_fns(b, n->top_n.fns, n->top_n.n_fns);
         break;
     case WR_P_DEDUP:
         put_cols(b, "k", n->dedup.keys, n->dedup.n_keys);
@@ -477,6 +482,7 @@ static wr_pnode *build_ranked(phys *h, lnode *n) {
         t->top_n = (wr_top_n_opts){.rank = n->rank.rank, .n_keys = n->rank.n_keys, .keys = n->rank.keys, .n_order = n->rank.n_order, .order = n->rank.order, .first = n->rank.first,
                                    .last = n->rank.last, .out_rank = n->rank.out_rank, .retract_input = updating, .emit_before = true, .n_unique = n->rank.n_unique,
                                    .unique = n->rank.unique, .window_end = n->rank.window_end, .ttl_us = n->rank.window_end >= 0 ? 0 : h->p->ttl_us};
+        t->top_n.n_fns = n->rank.n_fns, t->top_n.fns = n->rank.fns;
         t->top_n.ltz = n->in[0]->props.win.on && n->in[0]->props.win.ltz;
     } else if (n->kind == L_DEDUP) {
         t = ph_new(h, WR_P_DEDUP, n->schema, n->at);

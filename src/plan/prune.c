@@ -294,6 +294,30 @@ static lnode *prune_join(pl *p, lnode *n, const bool *need, uint32_t *map) {
 
 /* ---- ranking and the rest: input columns pass through ---- */
 
+/* Columns that functions of OVER read; map NULL: they are needed, else: they are renamed. */
+static void over_columns(wr_over_fn *fn, bool *need, const uint32_t *map) {
+    int32_t *cols[] = {&fn->agg.arg, &fn->agg.arg2, &fn->agg.filter, &fn->fallback};
+    for (size_t k = 0; k < WR_COUNT_OF(cols); k++) {
+        if (*cols[k] < 0) continue;
+        if (map) *cols[k] = (int32_t)map[*cols[k]];
+        else need[*cols[k]] = true;
+    }
+}
+
+/* The functions whose columns (from w on) are needed; map says where they are among those. */
+static wr_over_fn *needed_fns(pl *p, const wr_over_fn *fns, uint32_t n, const bool *need, uint32_t w, bool *below, uint32_t *map, uint32_t *kept) {
+    wr_over_fn *out = wr_new_n(p->arena, wr_over_fn, n + 1);
+    *kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        map[w + i] = UINT32_MAX;
+        if (!need[w + i]) continue;
+        out[*kept] = fns[i];
+        over_columns(&out[*kept], below, NULL);
+        map[w + i] = (*kept)++;
+    }
+    return out;
+}
+
 static lnode *prune_pass(pl *p, lnode *n, const bool *need, uint32_t *map) {
     lnode   *in = n->in[0], *c = copy_node(p, n);
     part     x = start(p, in);
@@ -306,11 +330,16 @@ static lnode *prune_pass(pl *p, lnode *n, const bool *need, uint32_t *map) {
         need_cols(n->rank.unique, n->rank.n_unique, x.need);
         if (n->rank.window_end >= 0) x.need[n->rank.window_end] = true;
         if (n->rank.time_col >= 0) x.need[n->rank.time_col] = true;
+        c->rank.fns = needed_fns(p, n->rank.fns, n->rank.n_fns, need, w, x.need, map, &c->rank.n_fns);
     }
     run(p, &x);
+    if (ranked && n->rank.n_fns && !c->rank.n_fns) { /* all rows, and nothing of OVER */
+        for (uint32_t i = 0; i < w; i++) map[i] = x.need[i] ? x.map[i] : UINT32_MAX;
+        return x.n;
+    }
     c->in[0] = x.n;
     uint32_t  nw = x.n->schema.n;
-    wr_field *f = wr_new_n(p->arena, wr_field, nw + 1);
+    wr_field *f = wr_new_n(p->arena, wr_field, nw + 1 + (ranked ? n->rank.n_fns : 0));
     for (uint32_t i = 0; i < nw; i++) {
         f[i] = x.n->schema.fields[i];
         if (f[i].type.attr == WR_TIME_ROWTIME && n->kind == L_TOP_N) f[i].type.attr = WR_TIME_NONE;
@@ -328,6 +357,11 @@ static lnode *prune_pass(pl *p, lnode *n, const bool *need, uint32_t *map) {
         if (n->rank.time_col >= 0) c->rank.time_col = (int32_t)x.map[n->rank.time_col];
     }
     c->schema = (wr_schema){nw, f};
+    for (uint32_t i = 0; ranked && i < n->rank.n_fns; i++) {
+        if (map[w + i] == UINT32_MAX) continue;
+        over_columns(&c->rank.fns[map[w + i]], NULL, x.map);
+        f[nw + map[w + i]] = n->schema.fields[w + i], map[w + i] += nw, c->schema.n++;
+    }
     if (n->kind == L_TOP_N && n->rank.out_rank) {
         c->rank.out_rank = need[w];
         map[w] = need[w] ? nw : UINT32_MAX;
@@ -341,18 +375,8 @@ static lnode *prune_over(pl *p, lnode *n, const bool *need, uint32_t *map) {
     uint32_t w = n->in[0]->schema.n, kept = 0;
     lnode   *c = copy_node(p, n);
     part     x = start(p, n->in[0]);
-    c->over.fns = wr_new_n(p->arena, wr_over_fn, n->over.n_fns);
     for (uint32_t i = 0; i < w; i++) x.need[i] = need[i];
-    for (uint32_t i = 0; i < n->over.n_fns; i++) {
-        const wr_over_fn *fn = &n->over.fns[i];
-        const int32_t     cols[] = {fn->agg.arg, fn->agg.arg2, fn->agg.filter, fn->fallback};
-        map[w + i] = UINT32_MAX;
-        if (!need[w + i]) continue;
-        for (size_t k = 0; k < WR_COUNT_OF(cols); k++)
-            if (cols[k] >= 0) x.need[cols[k]] = true;
-        map[w + i] = kept;
-        c->over.fns[kept++] = *fn;
-    }
+    c->over.fns = needed_fns(p, n->over.fns, n->over.n_fns, need, w, x.need, map, &kept);
     if (kept) {
         need_cols(n->over.keys, n->over.n_keys, x.need);
         if (!n->over.by_arrival) x.need[n->over.order.col] = true;
@@ -366,12 +390,7 @@ static lnode *prune_over(pl *p, lnode *n, const bool *need, uint32_t *map) {
     for (uint32_t i = 0; i < nw; i++) f[i] = x.n->schema.fields[i];
     for (uint32_t i = 0; i < n->over.n_fns; i++)
         if (map[w + i] != UINT32_MAX) f[nw + map[w + i]] = n->schema.fields[w + i], map[w + i] += nw;
-    for (uint32_t i = 0; i < kept; i++) {
-        wr_over_fn *fn = &c->over.fns[i];
-        int32_t    *cols[] = {&fn->agg.arg, &fn->agg.arg2, &fn->agg.filter, &fn->fallback};
-        for (size_t k = 0; k < WR_COUNT_OF(cols); k++)
-            if (*cols[k] >= 0) *cols[k] = (int32_t)x.map[*cols[k]];
-    }
+    for (uint32_t i = 0; i < kept; i++) over_columns(&c->over.fns[i], NULL, x.map);
     c->over.n_fns = kept;
     c->over.keys = remap_cols(p, n->over.keys, n->over.n_keys, x.map);
     if (!n->over.by_arrival) c->over.order.col = x.map[n->over.order.col];

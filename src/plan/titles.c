@@ -84,23 +84,10 @@ static void order_text(wr_sbuf *b, const wr_schema *s, const wr_sort_key *o, uin
     for (uint32_t i = 0; i < n; i++) wr_sbuf_printf(b, "%s%.*s%s", i ? ", " : "", WR_FMT(s->fields[o[i].col].name), o[i].desc ? " DESC" : "");
 }
 
-static void top_n_title(wr_sbuf *b, const wr_pnode *n) {
-    const wr_schema     *in = &n->inputs[0].node->schema;
-    const wr_top_n_opts *o = &n->top_n;
-    if (o->last >= INT64_MAX) wr_sbuf_printf(b, "rows from %llu", (unsigned long long)o->first);
-    else if (o->first == 1) wr_sbuf_printf(b, "top %llu", (unsigned long long)o->last);
-    else wr_sbuf_printf(b, "ranks %llu to %llu", (unsigned long long)o->first, (unsigned long long)o->last);
-    if (o->rank != WR_RANK_ROW_NUMBER) wr_sbuf_addz(b, o->rank == WR_RANK_RANK ? " (RANK)" : " (DENSE_RANK)");
-    if (o->n_keys) wr_sbuf_addz(b, " by "), cols(b, in, o->keys, o->n_keys);
-    wr_sbuf_addz(b, " order by ");
-    order_text(b, in, o->order, o->n_order);
-    if (o->window_end >= 0) wr_sbuf_addz(b, ", at window end");
-}
-
-static void over_title(wr_sbuf *b, const wr_schema *in, const wr_over_opts *o) {
+static void over_fns(wr_sbuf *b, const wr_schema *in, const wr_over_fn *fns, uint32_t n) {
     static const char *const NAMES[] = {[WR_OVER_LAG] = "LAG", [WR_OVER_ROW_NUMBER] = "ROW_NUMBER", [WR_OVER_RANK] = "RANK", [WR_OVER_DENSE_RANK] = "DENSE_RANK"};
-    for (uint32_t i = 0; i < o->n_fns; i++) {
-        const wr_over_fn *fn = &o->fns[i];
+    for (uint32_t i = 0; i < n; i++) {
+        const wr_over_fn *fn = &fns[i];
         wr_sbuf_addz(b, i ? ", " : "");
         if (fn->kind != WR_OVER_AGG) {
             wr_sbuf_printf(b, "%s(", NAMES[fn->kind]);
@@ -118,6 +105,25 @@ static void over_title(wr_sbuf *b, const wr_schema *in, const wr_over_opts *o) {
         if (fn->frame.rows) wr_sbuf_printf(b, "%lld rows", (long long)fn->frame.preceding + 1);
         else duration(b, fn->frame.preceding);
     }
+}
+
+static void top_n_title(wr_sbuf *b, const wr_pnode *n) {
+    const wr_schema     *in = &n->inputs[0].node->schema;
+    const wr_top_n_opts *o = &n->top_n;
+    if (o->n_fns) over_fns(b, in, o->fns, o->n_fns);
+    else if (o->last == UINT64_MAX && o->first == 1) wr_sbuf_addz(b, o->rank == WR_RANK_ROW_NUMBER ? "numbers of rows" : "ranks");
+    else if (o->last >= INT64_MAX) wr_sbuf_printf(b, "rows from %llu", (unsigned long long)o->first);
+    else if (o->first == 1) wr_sbuf_printf(b, "top %llu", (unsigned long long)o->last);
+    else wr_sbuf_printf(b, "ranks %llu to %llu", (unsigned long long)o->first, (unsigned long long)o->last);
+    if (o->rank != WR_RANK_ROW_NUMBER) wr_sbuf_addz(b, o->rank == WR_RANK_RANK ? " (RANK)" : " (DENSE_RANK)");
+    if (o->n_keys) wr_sbuf_addz(b, " by "), cols(b, in, o->keys, o->n_keys);
+    wr_sbuf_addz(b, " order by ");
+    order_text(b, in, o->order, o->n_order);
+    if (o->window_end >= 0) wr_sbuf_addz(b, ", at window end");
+}
+
+static void over_title(wr_sbuf *b, const wr_schema *in, const wr_over_opts *o) {
+    over_fns(b, in, o->fns, o->n_fns);
     if (o->n_keys) wr_sbuf_addz(b, " over "), cols(b, in, o->keys, o->n_keys);
     if (o->time_col < 0) wr_sbuf_addz(b, " by arrival");
     else wr_sbuf_printf(b, " in order of %.*s", WR_FMT(in->fields[o->time_col].name));
