@@ -148,6 +148,60 @@ static bool export_set(exporter *x, const wr_ast_set *s) {
     return false;
 }
 
+/* ---- hints ---- */
+
+static size_t past(wr_str t, size_t at, const char *end) { /* where the first `end` at or behind `at` is over */
+    const char *found = at < t.len ? memmem(t.ptr + at, t.len - at, end, strlen(end)) : NULL;
+    return found ? (size_t)(found - t.ptr) + strlen(end) : t.len;
+}
+/* What is no SQL at `at`: a literal, a quoted name, a comment (not a hint); its end, or `at`. */
+static size_t past_quoted(wr_str t, size_t at) {
+    if (t.ptr[at] == '\'') return past(t, at + 1, "'"); /* '' is two of them */
+    if (t.ptr[at] == '`') return past(t, at + 1, "`");
+    if (at + 1 < t.len && t.ptr[at] == '-' && t.ptr[at + 1] == '-') return past(t, at, "\n");
+    if (at + 1 < t.len && t.ptr[at] == '/' && t.ptr[at + 1] == '*' && !(at + 2 < t.len && t.ptr[at + 2] == '+')) return past(t, at + 2, "*/");
+    return at;
+}
+/* The hints between the marks without SPLIT(...). False: there is none of those. */
+static bool other_hints(wr_str hints, wr_sbuf *out) {
+    bool found = false;
+    for (size_t at = 0; at < hints.len;) {
+        size_t end = at;
+        while (end < hints.len && hints.ptr[end] != '(' && hints.ptr[end] != ',') end++;
+        wr_str name = wr_str_trim((wr_str){hints.ptr + at, end - at});
+        if (end < hints.len && hints.ptr[end] == '(')
+            while (end < hints.len && hints.ptr[end] != ')') end = hints.ptr[end] == '\'' ? past_quoted(hints, end) : end + 1;
+        while (end < hints.len && hints.ptr[end] != ',') end++;
+        wr_str one = wr_str_trim((wr_str){hints.ptr + at, WR_MIN(end, hints.len) - at});
+        bool split = wr_str_ieq(name, WR_STR("SPLIT"));
+        if (one.len && !split) wr_sbuf_printf(out, "%s%.*s", out->len ? ", " : "", WR_FMT(one));
+        found |= split;
+        at = end + 1;
+    }
+    return found;
+}
+/* Hot keys of joins are spread by weir only. True: there was such a hint; *out is the text without. */
+static bool drop_splits(exporter *x, wr_str t, wr_sbuf *out) {
+    bool any = false;
+    for (size_t at = 0, end; at < t.len; at = end) {
+        end = past_quoted(t, at);
+        if (end == at) end = at + 1;
+        if (t.ptr[at] == '/' && at + 2 < t.len && t.ptr[at + 1] == '*' && t.ptr[at + 2] == '+') {
+            end = past(t, at + 3, "*/");
+            wr_sbuf rest = {0};
+            bool    drops = end >= at + 5 && other_hints((wr_str){t.ptr + at + 3, end - at - 5}, &rest);
+            if (drops && rest.len) wr_sbuf_printf(out, "/*+ %.*s */", WR_FMT(wr_sbuf_str(&rest)));
+            if (drops && !rest.len && end < t.len && t.ptr[end] == ' ') end++;
+            wr_sbuf_free(&rest);
+            any |= drops;
+            if (drops) continue;
+        }
+        wr_sbuf_add(out, t.ptr + at, end - at);
+    }
+    if (any) note(x, "the hint SPLIT is weir's and is left out: Flink spreads no hot key of a join");
+    return any;
+}
+
 /* A changed statement: AST to text; otherwise as it was written. */
 static void export_stmt(exporter *x, wr_ast_stmt *s, wr_sbuf *out) {
     wr_sbuf changed = {0};
@@ -163,6 +217,8 @@ static void export_stmt(exporter *x, wr_ast_stmt *s, wr_sbuf *out) {
         wr_sbuf_free(&before);
     } else if (s->kind == WR_STMT_SET) {
         keep = export_set(x, &s->set);
+    } else if (!drop_splits(x, s->text, &changed)) {
+        wr_sbuf_clear(&changed);
     }
     wr_sbuf_add_str(out, wr_sbuf_str(&x->comments));
     if (keep) wr_sbuf_add_str(out, changed.len ? wr_sbuf_str(&changed) : s->text);

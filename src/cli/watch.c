@@ -410,7 +410,8 @@ static void end_json(watch *w, const wr_job_status *s, wr_status status, wr_sbuf
         if (i) wr_sbuf_addc(out, ',');
         wr_hot_key_json(&s->hot[i], out);
     }
-    wr_sbuf_addc(out, ']');
+    wr_sbuf_addz(out, "],\"exchanges\":");
+    wr_exchanges_json(s, out);
     wr_sbuf_printf(out, ",\"checkpoints\":%" PRIu64 ",\"checkpoint_epoch\":%" PRIu64 ",\"last_checkpoint_us\":%" PRIi64 ",\"last_checkpoint_bytes\":%" PRIi64
                    ",\"closes\":%s,\"ledger\":", s->checkpoints, s->checkpoint_epoch, s->last_checkpoint_us, s->last_checkpoint_bytes,
                    closes ? "true" : "false");

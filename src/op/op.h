@@ -246,6 +246,21 @@ typedef struct wr_window_join_opts {    /* both inputs append-only and windowed;
 } wr_window_join_opts;
 wr_op *wr_window_join_new(const wr_window_join_opts *opts, const wr_schema *left, const wr_schema *right, wr_op_ctx *ctx);
 
+/* ---- before a join whose hot keys are split: output = input columns, then which part of its key a row belongs to ---- */
+enum { WR_SPREAD_WAYS_MAX = 64 };
+typedef struct wr_spread_opts {
+    uint32_t        ways;            /* 2..WR_SPREAD_WAYS_MAX */
+    bool            replicate;       /* the small side: to every part; else to one */
+    uint32_t        n_keys;
+    const uint32_t *keys;            /* of the join */
+    wr_expr        *hot;             /* BOOLEAN over the input: keys that are split; NULL = all */
+    bool            retract_input;   /* rows may be taken back: the part follows from the columns `by`; else rows go round */
+    uint32_t        n_by;
+    const uint32_t *by;
+} wr_spread_opts;
+wr_type wr_spread_type(void);        /* of the added column */
+wr_op  *wr_spread_new(const wr_spread_opts *opts, wr_op_ctx *ctx);
+
 /* ---- ranking and keys ---- */
 typedef struct wr_sort_key { uint32_t col; bool desc, nulls_last; } wr_sort_key;
 typedef enum wr_rank_kind { WR_RANK_ROW_NUMBER, WR_RANK_RANK, WR_RANK_DENSE_RANK } wr_rank_kind;

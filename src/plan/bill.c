@@ -65,6 +65,7 @@ static double declared_column(const wr_pnode *n, uint32_t col) {
         else if (n->kind == WR_P_GROUP_AGG && col < n->group_agg.n_keys) col = n->group_agg.keys[col];
         else if (n->kind == WR_P_WINDOW_AGG && col < n->window_agg.n_keys) col = n->window_agg.keys[col];
         else if (n->kind == WR_P_LOCAL_AGG) (void)0; /* same columns */
+        else if (n->kind == WR_P_SPREAD && col + 1 == n->schema.n) return n->spread.hot ? 1 : n->spread.ways;
         else if (n->kind == WR_P_INTERVAL_JOIN || n->kind == WR_P_JOIN || n->kind == WR_P_TEMPORAL_JOIN || n->kind == WR_P_WINDOW_JOIN) {
             uint32_t nl = n->inputs[0].node->schema.n;
             if (col >= nl) {
@@ -117,9 +118,20 @@ static void text_us(char *out, size_t size, double us) {
 static wr_bill_part *add_part(account *a, bool is_key, double bytes, double saved_bytes, wr_units units, const char *what) {
     wr_bill_part *p = &a->parts[WR_MIN(a->n_parts, (uint32_t)PARTS_MAX - 1)];
     if (a->n_parts < PARTS_MAX) a->n_parts++;
-    *p = (wr_bill_part){.is_key = is_key, .bytes = bytes, .saved_bytes = saved_bytes, .slack = SLACK, .units = units};
+    *p = (wr_bill_part){.is_key = is_key, .bytes = bytes, .saved_bytes = saved_bytes, .slack = SLACK, .copies = 1, .units = units};
     snprintf(p->what, sizeof p->what, "%s", what);
     return p;
+}
+/* How often a row of this side, and so its key, is there: more than once where the join is split and this is the side kept in every part. */
+static double copies_of(const account *a, uint32_t i) {
+    const wr_pnode *in = a->n->inputs[i].node;
+    if (in->kind != WR_P_SPREAD || !in->spread.replicate) return 1;
+    if (a->facts && a->facts->copies && a->facts->copies[in->index] > 0) return a->facts->copies[in->index];
+    return in->spread.hot ? 0 : in->spread.ways;
+}
+static double copies_of_keys(const account *a) {
+    double l = copies_of(a, 0), r = copies_of(a, 1);
+    return l == 0 || r == 0 ? 0 : WR_MAX(l, r);
 }
 /* A part whose units are entries of one map: exact slack for as many as there are now. */
 static void in_map(wr_bill_part *p, double entry_bytes) {
@@ -368,6 +380,7 @@ static void side_within(account *a, uint32_t i, double keep_us, double per_key, 
     double        row = row_len(a, i);
     wr_units      u = rows_within(a, i, keep_us);
     wr_bill_part *p = add_part(a, false, bytes_of(row, per_key), ROW_HEAD + row, u, what);
+    p->copies = copies_of(a, i);
     if (due_each <= 0) return;
     p->bytes_now = p->bytes + due_each * wr_join_due_bytes(u.now * due_each);
     p->bytes += due_each * wr_join_due_bytes(u.steady * due_each);
@@ -434,7 +447,7 @@ static void bill_temporal(account *a) {
     b->key_bytes = wr_temporal_join_key_bytes(key, replaced);
     in_map(add_part(a, true, b->key_bytes, KEY_HEAD + key, keys, "a key"), wr_temporal_join_key_bytes(key, false));
     if (a->in[1] && keys.now > 0) versions.now *= exp(-a->in[1]->peak_rows / keys.now); /* the others' is among those below */
-    add_part(a, true, wr_temporal_join_row_bytes(row, 1), ROW_HEAD + row, versions, "the last version of a key");
+    add_part(a, true, wr_temporal_join_row_bytes(row, 1), ROW_HEAD + row, versions, "the last version of a key")->copies = copies_of(a, 1);
     b->key_bytes += a->parts[1].bytes;
     double per_key = keys.now > 0 && a->in[1] ? WR_MAX(1 + a->in[1]->peak_rows / keys.now, 1.0) : 1;
     side_within(a, 1, b->in[1].delay_us, replaced && per_key < 4 ? 1 : per_key, 1, wr_temporal_join_row_bytes, "a version that may still be asked for");
@@ -510,7 +523,7 @@ static void bill_join(account *a) {
     in_map(add_part(a, true, b->key_bytes, KEY_HEAD + key, keys, "a key"), b->key_bytes);
     for (uint32_t i = 0; i < 2; i++) {
         double row = row_len(a, i);
-        add_part(a, false, wr_join_side_row_bytes(row, per_key[i]), ROW_HEAD + 8 + row, s[i], i ? "a right row" : "a left row");
+        add_part(a, false, wr_join_side_row_bytes(row, per_key[i]), ROW_HEAD + 8 + row, s[i], i ? "a right row" : "a left row")->copies = copies_of(a, i);
     }
     b->row_bytes = mean_rate(a, a->parts[1].bytes, a->parts[2].bytes);
     snprintf(b->keeps, sizeof b->keeps, "every row of %.*s and of %.*s", WR_FMT(b->in[0].label), WR_FMT(b->in[1].label));
@@ -761,6 +774,7 @@ static void bill_node(wr_pnode *n, const wr_bill_facts *facts, wr_arena *arena) 
     case WR_P_OVER: bill_over(&a); break;
     default: bill_other(&a); break;
     }
+    if (ph_is_split(n)) a.parts[0].copies = copies_of_keys(&a);
     double heap = 0;
     bool   stores = n->kind == WR_P_JOIN || n->kind == WR_P_INTERVAL_JOIN || n->kind == WR_P_TEMPORAL_JOIN || n->kind == WR_P_WINDOW_JOIN || n->kind == WR_P_NORMALIZE || n->kind == WR_P_OVER;
     for (uint32_t i = 1; stores && i < a.n_parts; i++) heap += WR_MAX(a.parts[i].units.now, 0.0) * a.parts[i].bytes; /* the first is the map */
@@ -790,12 +804,6 @@ static side_bound bound_of_side(phys *h, const wr_pnode *n, int side, int64_t tt
     return f->by_keys || (f->updating && f->has_key) ? SIDE_KEYS : SIDE_NOTHING;
 }
 
-static wr_str alias_of(wr_str label) { /* "orders AS o" -> "o" */
-    for (size_t i = 0; i + 4 < label.len; i++)
-        if (memcmp(label.ptr + i, " AS ", 4) == 0) return (wr_str){label.ptr + i + 4, label.len - i - 4};
-    return label;
-}
-
 static void refuse_unbounded(phys *h, const wr_pnode *n, const side_bound *bounds) {
     pl     *p = h->p;
     wr_sbuf detail = {0};
@@ -821,7 +829,7 @@ static void refuse_unbounded(phys *h, const wr_pnode *n, const side_bound *bound
     wr_diags_detail(p->diags, "%.*s", WR_FMT(wr_sbuf_str(&detail)));
     wr_diags_hint(p->diags, "bound the time in ON (r.ts BETWEEN l.ts - INTERVAL '1' HOUR AND l.ts + INTERVAL '1' HOUR); or forget rows: SELECT /*+ STATE_TTL('%.*s' = '1 d') */ or "
                             "SET 'table.exec.state.ttl' = '1 d'; or accept the growth: SET 'state.unbounded' = 'accepted'",
-                  WR_FMT(alias_of(bounds[0] == SIDE_NOTHING ? l : r)));
+                  WR_FMT(pl_alias(bounds[0] == SIDE_NOTHING ? l : r)));
     wr_sbuf_free(&detail);
 }
 

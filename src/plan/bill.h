@@ -33,6 +33,7 @@ typedef struct wr_bill_part {    /* one kind of thing: "a group", "a row of orde
     double   bytes, bytes_now;   /* of one, from the runtime's structs; _now: with the slack of so many */
     double   saved_bytes;        /* of one in a checkpoint */
     double   slack;              /* what malloc keeps beside it, as a share of it */
+    double   copies;             /* how often each is there because a join is split: 1 = once; 0 = not known */
     wr_units units;
 } wr_bill_part;
 enum { WR_BILL_VALUES = 16 };
@@ -50,6 +51,12 @@ typedef struct wr_input_facts {  /* of one input of a node, from a sample or fro
     double   values[WR_BILL_VALUES], peak_values[WR_BILL_VALUES], pane_values[WR_BILL_VALUES], value_bytes[WR_BILL_VALUES]; /* distinct (key, argument) by aggregate */
     double   kept_keys, kept_rows;         /* what the operator itself held at the end; with a time to live: at most */
 } wr_input_facts;
+typedef struct wr_bill_hot {     /* a key with a large share of the rows of an input */
+    uint32_t node, input;
+    double   share;
+    bool     combined;           /* its rows are combined before the exchange */
+    char     key[96], values[96];/* as in run/run.h: wr_hot_key */
+} wr_bill_hot;
 typedef struct wr_bill_facts {
     const char     *from;                  /* "sample", "last run" */
     double          share;                 /* of the input that is there, 0: not known */
@@ -60,6 +67,9 @@ typedef struct wr_bill_facts {
     wr_input_facts *in;                    /* [node index * 2 + input] */
     double         *source_rows, *source_bytes, *source_rate; /* by node index; rate: rows a second of event time */
     double         *measured_bytes;        /* by node index: of the last run; NULL: none */
+    double         *copies;                /* by node index: rows out of a spread for each row in; NULL: not known */
+    uint32_t        n_hot;
+    wr_bill_hot    *hot;                   /* by share, most first */
     double          checkpoint_bytes;      /* of the last run */
 } wr_bill_facts;
 typedef struct wr_bill_input {   /* what planning knew of an input */

@@ -79,6 +79,18 @@ double wr_bill_bytes(const wr_pnode *n, double after_us) {
     return sum;
 }
 
+/* Of that, what is there more than once because a join is split. -1: not known. */
+double pl_bill_copies(const wr_pnode *n, double after_us) {
+    double sum = 0;
+    for (uint32_t i = 0; i < n->bill.n_parts; i++) {
+        const wr_bill_part *p = &n->bill.parts[i];
+        double              units = pl_units(&p->units, after_us);
+        if (p->copies == 0 || (p->copies > 1 && units < 0)) return -1;
+        if (p->copies > 1) sum += units * (after_us <= 0 && p->bytes_now > 0 ? p->bytes_now : p->bytes) * (1 - 1 / p->copies);
+    }
+    return sum;
+}
+
 double wr_bill_steady(const wr_pnode *n) {
     double sum = 0;
     for (uint32_t i = 0; i < n->bill.n_parts; i++) {

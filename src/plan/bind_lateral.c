@@ -215,7 +215,7 @@ lnode *pl_bind_lateral(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte
     if (!(mine = pl_rename_columns(p, mine, &ref->columns, ref->at))) return NULL;
     scope r = {0};
     pl_add_rel(p, &r, ref->alias.text.ptr ? ref->alias.text : WR_STR(""), mine);
-    pl_join_ttl(p, j, l, &r);
+    pl_join_hints(p, j, l, &r);
     *sc = pl_merge_scopes(p, l, &r);
     for (uint32_t i = 0; i < l->rels.n; i++) sc->rels.at[i].fields = n->schema.fields + sc->rels.at[i].first;
     return n;

@@ -183,19 +183,22 @@ static bool using_list(pl *p, const wr_ast_ref *ref, scope *l, scope *r, scope *
     return true;
 }
 
-/* STATE_TTL('alias' = '1 d') of the SELECT for the sides of a join. */
-void pl_join_ttl(pl *p, lnode *j, const scope *l, const scope *r) {
+/* STATE_TTL('alias' = '1 d') and SPLIT('alias' = '8') of the SELECT for the sides of a join. */
+void pl_join_hints(pl *p, lnode *j, const scope *l, const scope *r) {
     if (!p->hints) return;
     for (uint32_t h = 0; h < p->hints->n; h++) {
         const wr_ast_hint *hint = &p->hints->at[h];
-        if (!wr_str_ieq(hint->name.text, WR_STR("STATE_TTL"))) continue;
-        for (uint32_t a = 0; a < hint->args.n; a++) {
-            int64_t us;
-            if (!hint->args.at[a].value.text.ptr || !wr_parse_duration(hint->args.at[a].value.text, &us)) continue;
-            for (int side = 0; side < 2; side++) {
+        bool split = wr_str_ieq(hint->name.text, WR_STR("SPLIT")), ttl = wr_str_ieq(hint->name.text, WR_STR("STATE_TTL"));
+        for (uint32_t a = 0; (split || ttl) && a < hint->args.n; a++) {
+            int64_t us = 0;
+            if (ttl && (!hint->args.at[a].value.text.ptr || !wr_parse_duration(hint->args.at[a].value.text, &us))) continue;
+            for (uint32_t side = 0; side < 2; side++) {
                 const scope *s = side ? r : l;
-                for (uint32_t i = 0; i < s->rels.n; i++)
-                    if (wr_str_eq(s->rels.at[i].alias, hint->args.at[a].key.text)) j->join.ttl_us[side] = us;
+                for (uint32_t i = 0; i < s->rels.n; i++) {
+                    if (!wr_str_eq(s->rels.at[i].alias, hint->args.at[a].key.text)) continue;
+                    if (ttl) j->join.ttl_us[side] = us;
+                    else pl_split_hint(p, j, side, &hint->args.at[a]);
+                }
             }
         }
     }
@@ -273,7 +276,7 @@ static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
         if (cond->kind == WR_E_CONST && !cond->value.null && cond->value.b) cond = NULL; /* ON TRUE */
     }
     lnode *j = pl_join(p, left, right, KINDS[ref->join.kind], cond, ref->join.op_at.line ? ref->join.op_at : ref->at);
-    pl_join_ttl(p, j, &l, &r);
+    pl_join_hints(p, j, &l, &r);
     if (as_of && !temporal(p, j, as_of, &l, left)) return NULL;
     if (full.n && !(j = merged_columns(p, j, sc, full.cols, full.names, full.n))) return NULL;
     for (uint32_t i = 0; i < sc->rels.n; i++) sc->rels.at[i].fields = j->schema.fields + sc->rels.at[i].first; /* nullability of outer joins */
@@ -454,7 +457,7 @@ lnode *pl_bind_subquery_conjunct(bind *b, lnode *in, const wr_ast_expr *e, bool 
     j->join.null_aware = is_in && negated && nulls;
     j->join.is_subquery = true;
     j->label = in->label;
-    pl_join_ttl(p, j, b->sc, &s.sc);
+    pl_join_hints(p, j, b->sc, &s.sc);
     return j;
 }
 

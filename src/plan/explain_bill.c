@@ -289,7 +289,9 @@ void pl_bill_text(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out) 
     checkpoint_line(&t, env, out);
     money_line(&t, env, out);
     facts_line(env->facts, out);
+    for (uint32_t i = 0; i < job->nodes.n; i++) pl_bill_split(job->nodes.at[i], env, out);
     figures(job, env, out);
+    pl_bill_hot(job, env, out);
     assumptions(job, out);
 }
 
@@ -345,6 +347,7 @@ void pl_bill_node_json(const wr_pnode *n, const wr_bill_env *env, wr_sbuf *b) {
     json_number(b, "checkpoint_bytes", full);
     json_number(b, "checkpoint_changed_bytes", changed < 0 ? -1 : WR_MIN(changed, full));
     json_parts(x, b);
+    pl_bill_split_json(n, env, b);
     wr_sbuf_addc(b, '}');
 }
 
@@ -382,6 +385,7 @@ void pl_bill_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *b) {
                        env->facts->error);
         json_text(b, "note", env->facts->note, false);
         wr_sbuf_addc(b, '}');
+        pl_bill_hot_json(job, env, b);
     }
     wr_sbuf_addc(b, '}');
 }

@@ -140,7 +140,7 @@ static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, b
         break;
     case WR_P_WINDOW_TVF: put_window(b, &n->window_tvf, in, false); break;
     case WR_P_UNNEST: wr_sbuf_printf(b, "%.*s%s", WR_FMT(in->cols[n->unnest.col].name), n->unnest.outer ? " or null" : ""); break;
-    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: case WR_P_LOCAL_AGG: break;
+    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: case WR_P_LOCAL_AGG: case WR_P_SPREAD: break;
     }
     wr_sbuf_printf(b, " of (%.*s)", WR_FMT(rows));
 }
@@ -253,6 +253,17 @@ static void over_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b
     }
 }
 
+/* The same rows; the part of its key that each belongs to becomes part of the key: state split otherwise is other state. */
+static void spread_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b) {
+    const facts *in = input(x, n, 0);
+    wr_schema    s = {width(n, 0), in->cols};
+    other_facts(x, n, f, b);
+    wr_sbuf_printf(b, "part of %u", n->spread.ways);
+    if (n->spread.hot) wr_sbuf_addz(b, " where "), wr_expr_text(n->spread.hot, &s, b);
+    f->cols[n->schema.n - 1] = column(x, b, n->schema.fields[n->schema.n - 1].type);
+    f->rows = in->rows, f->bare = in->bare;
+}
+
 static void union_rows(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b) {
     for (uint32_t i = 0; i < n->n_union; i++) wr_sbuf_printf(b, "%s(%.*s)", i ? " + " : "", WR_FMT(x->of[n->union_inputs[i].node->index].rows));
     f->rows = keep(x, b);
@@ -271,6 +282,7 @@ static void find_facts(wr_identities *x, const wr_pnode *n, wr_sbuf *b) {
         other_facts(x, n, f, b);
         f->rows = input(x, n, 0)->rows, f->bare = input(x, n, 0)->bare;
         return;
+    case WR_P_SPREAD: spread_facts(x, n, f, b); return;
     case WR_P_VALUES:
         other_facts(x, n, f, b);
         wr_sbuf_printf(b, "values at %u:%u", n->at.line, n->at.col);
@@ -355,7 +367,7 @@ bool wr_identity_layout(const wr_identities *x, const wr_pnode *n, wr_sbuf *out)
         wr_sbuf_printf(out, "%.*s\n", WR_FMT(input(x, n, 0)->rows));
         layout_rows(x, n, out);
         return false;
-    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_WINDOW_TVF: case WR_P_UNION: case WR_P_LOCAL_AGG: case WR_P_UNNEST: return false;
+    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_WINDOW_TVF: case WR_P_UNION: case WR_P_LOCAL_AGG: case WR_P_UNNEST: case WR_P_SPREAD: return false;
     }
     return false;
 }

@@ -122,6 +122,12 @@ wr_str pl_label(const lnode *n) {
     return n->label.len ? n->label : WR_STR("subquery");
 }
 
+wr_str pl_alias(wr_str label) {
+    for (size_t i = 0; i + 4 < label.len; i++)
+        if (memcmp(label.ptr + i, " AS ", 4) == 0) return (wr_str){label.ptr + i + 4, label.len - i - 4};
+    return label;
+}
+
 wr_expr *pl_and(pl *p, wr_expr *a, wr_expr *b) {
     if (!a || !b) return a ? a : b;
     wr_expr *both[2] = {a, b};

@@ -32,6 +32,12 @@ typedef struct lprops {
     bool      rate_declared;
 } lprops;
 
+typedef struct lsplit { /* SPLIT hint: keys of a join in `ways` parts */
+    uint32_t ways, side; /* side: the big one */
+    wr_str   keys;       /* "17, 23": those that are split; empty: all */
+    wr_span  at;
+} lsplit;
+
 typedef struct lnode lnode;
 struct lnode {
     lkind     kind;
@@ -63,6 +69,7 @@ struct lnode {
             uint32_t as_of;                    /* temporal: time column of the left side */
             int64_t  ttl_us[2];                /* -1 = not said */
             wr_span  op_at;
+            lsplit   split;                    /* ways 0: none */
             /* after convert */
             uint32_t n_keys, *left_keys, *right_keys;
             bool    *null_safe;
@@ -109,7 +116,8 @@ typedef struct pl {
     bool         accept_unbounded;
     WR_ARR(struct tinfo *) infos;
     WR_ARR(scalar) scalars;
-    const wr_ast_hints *hints; /* of the SELECT being bound: STATE_TTL */
+    const wr_ast_hints *hints; /* of the SELECT being bound: STATE_TTL, SPLIT */
+    WR_ARR(const wr_ast_hint_arg *) splits; /* of SPLIT hints: those that a join took */
 } pl;
 
 /* ---- names in scope ---- */
@@ -196,11 +204,18 @@ lnode   *pl_match_all(pl *p, const wr_ast_query *q, lnode *l, lnode *r); /* INTE
 lnode   *pl_bind_unnest(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte *ctes, bool outer, scope *sc);
 lnode   *pl_bind_lateral(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte *ctes, wr_join_kind kind, scope *sc);
 lnode   *pl_one_row(pl *p, wr_span at); /* what a SELECT without FROM reads */
-void     pl_join_ttl(pl *p, lnode *j, const scope *l, const scope *r);
+void     pl_join_hints(pl *p, lnode *j, const scope *l, const scope *r);
 bool     pl_constant_count(pl *p, const wr_ast_expr *e, const char *what, uint64_t *out);
 /* grouping.c: empty when GROUP BY is a plain list */
 typedef WR_ARR(wr_ast_exprs) groupings;
 bool     pl_groupings(pl *p, const wr_ast_select *s, groupings *out);
+/* split.c */
+void     pl_bill_split(const wr_pnode *join, const wr_bill_env *env, wr_sbuf *out); /* what the copies cost; nothing, if it is not split */
+void     pl_bill_split_json(const wr_pnode *join, const wr_bill_env *env, wr_sbuf *out);
+void     pl_bill_hot(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out);
+void     pl_bill_hot_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out);
+void     pl_split_hint(pl *p, lnode *j, uint32_t side, const wr_ast_hint_arg *arg);
+void     pl_split_unused(pl *p, const wr_ast_hint_arg *arg); /* a diagnostic, if no join took it */
 /* scalar.c */
 enum { PL_KEYS_MAX = 16 };
 bool     pl_split_equalities(pl *p, const subquery *s, const char *what, wr_expr **inner, wr_expr **outer, uint32_t *n, wr_span at);
@@ -243,6 +258,7 @@ const lnode *pl_trace(const lnode *n, uint32_t *col); /* down through calcs whil
 bool     pl_uses(const wr_expr *e, uint32_t from, uint32_t to); /* any column in [from, to) */
 wr_expr *pl_shift(pl *p, const wr_expr *e, uint32_t n_old, int32_t by);
 wr_str   pl_label(const lnode *n);
+wr_str   pl_alias(wr_str label); /* "orders AS o" -> "o" */
 wr_expr *pl_and(pl *p, wr_expr *a, wr_expr *b);
 void     pl_push_conjuncts(pl *p, wr_expr *e, wr_expr ***list, uint32_t *n);
 uint32_t pl_max_col(const wr_expr *e); /* highest column + 1 */
@@ -308,6 +324,7 @@ void     pl_bill_node_json(const wr_pnode *n, const wr_bill_env *env, wr_sbuf *o
 double   pl_fit_total(double rows, double keys);
 double   pl_fit_power(double total, double rows, double keys, double half_rows, double half_keys);
 double   pl_units(const wr_units *u, double after_us);
+double   pl_bill_copies(const wr_pnode *n, double after_us);
 double   pl_units_of_rows(const wr_units *u, double rows);
 void     pl_bill_checkpoint(const wr_pnode *n, double after_us, double interval_us, double *full, double *changed);
 double   pl_bill_passes_us(const wr_job_plan *job, double budget_bytes, double base_bytes);

@@ -151,6 +151,12 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
         put_cols(b, "p", n->unnest.pass, n->unnest.n_pass);
         wr_sbuf_printf(b, " %u %d%d", n->unnest.col, n->unnest.outer, n->unnest.ordinality);
         break;
+    case WR_P_SPREAD:
+        put_cols(b, "k", n->spread.keys, n->spread.n_keys);
+        put_cols(b, "by", n->spread.by, n->spread.n_by);
+        wr_sbuf_printf(b, " %u %d%d", n->spread.ways, n->spread.replicate, n->spread.retract_input);
+        put_expr(b, n->spread.hot);
+        break;
     case WR_P_SINK: wr_sbuf_printf(b, " %.*s at %u:%u", n->sink.is_result ? 6 : (int)n->sink.table->name.len, n->sink.is_result ? "result" : n->sink.table->name.ptr, n->at.line, n->at.col); break;
     }
 }
@@ -367,7 +373,7 @@ static pinfo pass_dist(phys *h, const lnode *n, const wr_pnode *in, const int32_
     return i;
 }
 
-static wr_pnode *calc_node(phys *h, const lnode *n, wr_pnode *in, wr_expr *filter, wr_expr **exprs) {
+wr_pnode *ph_calc(phys *h, const lnode *n, wr_pnode *in, wr_expr *filter, wr_expr **exprs) {
     int32_t *at = wr_new_n(h->p->arena, int32_t, in->schema.n + 1);
     bool     pass = n->schema.n == in->schema.n, same_names = true;
     memset(at, 0xff, sizeof *at * (in->schema.n + 1));
@@ -393,12 +399,12 @@ static wr_pnode *build_scan(phys *h, const lnode *n) { /* a scan that is not und
         if (h->sources.at[i].ti->table == n->scan.table) pos = h->sources.at[i].pos;
     wr_expr **exprs = wr_new_n(h->p->arena, wr_expr *, n->schema.n);
     for (uint32_t i = 0; i < n->schema.n; i++) exprs[i] = wr_expr_col(h->p->arena, pos[n->scan.cols[i]], n->schema.fields[i].type, n->at);
-    return calc_node(h, n, s, NULL, exprs);
+    return ph_calc(h, n, s, NULL, exprs);
 }
 
 static wr_pnode *build_calc(phys *h, lnode *n) {
     lnode *in = n->in[0];
-    if (in->kind != L_SCAN) return calc_node(h, n, ph_build(h, in), n->calc.filter, n->calc.exprs);
+    if (in->kind != L_SCAN) return ph_calc(h, n, ph_build(h, in), n->calc.filter, n->calc.exprs);
     wr_pnode *s = source_node(h, in->scan.table);
     uint32_t *map = wr_new_n(h->p->arena, uint32_t, in->schema.n + 1);
     for (uint32_t i = 0; i < h->sources.n; i++)
@@ -406,7 +412,7 @@ static wr_pnode *build_calc(phys *h, lnode *n) {
             for (uint32_t k = 0; k < in->schema.n; k++) map[k] = h->sources.at[i].pos[in->scan.cols[k]];
     wr_expr **exprs = wr_new_n(h->p->arena, wr_expr *, n->schema.n);
     for (uint32_t i = 0; i < n->schema.n; i++) exprs[i] = wr_expr_remap(h->p->arena, n->calc.exprs[i], map);
-    return calc_node(h, n, s, n->calc.filter ? wr_expr_remap(h->p->arena, n->calc.filter, map) : NULL, exprs);
+    return ph_calc(h, n, s, n->calc.filter ? wr_expr_remap(h->p->arena, n->calc.filter, map) : NULL, exprs);
 }
 
 static int64_t ttl_of(phys *h, int64_t said) { return said >= 0 ? said : h->p->ttl_us; }
@@ -438,7 +444,10 @@ static wr_pnode *build_agg(phys *h, lnode *n) {
 
 static wr_pnode *build_join(phys *h, lnode *n) {
     static const wr_pnode_kind KIND[] = {[L_JOIN] = WR_P_JOIN, [L_INTERVAL_JOIN] = WR_P_INTERVAL_JOIN, [L_TEMPORAL_JOIN] = WR_P_TEMPORAL_JOIN, [L_WINDOW_JOIN] = WR_P_WINDOW_JOIN};
-    wr_pnode    *l = ph_build(h, n->in[0]), *r = ph_build(h, n->in[1]), *j = ph_new(h, KIND[n->kind], n->schema, n->join.op_at);
+    lnode       *whole = n;
+    wr_pnode    *l = ph_build(h, n->in[0]), *r = ph_build(h, n->in[1]);
+    n = ph_split_join(h, n, &l, &r);
+    wr_pnode    *j = ph_new(h, KIND[n->kind], n->schema, n->join.op_at);
     pinfo        i = info_of(n);
     wr_join_keys keys = {n->join.n_keys, n->join.left_keys, n->join.right_keys, n->join.null_safe};
     wr_join_kind k = n->join.kind;
@@ -469,7 +478,8 @@ static wr_pnode *build_join(phys *h, lnode *n) {
         break;
     default: j->join = (wr_join_opts){k, keys, n->join.residual, {ttl_of(h, n->join.ttl_us[0]), ttl_of(h, n->join.ttl_us[1])}, n->join.null_aware && k == WR_JOIN_ANTI}; break;
     }
-    return ph_put(h, j, i);
+    j = ph_put(h, j, i);
+    return n == whole ? j : ph_unsplit_join(h, whole, j);
 }
 
 static wr_pnode *build_ranked(phys *h, lnode *n) {

@@ -28,6 +28,7 @@ wr_pnode *ph_new(phys *h, wr_pnode_kind kind, wr_schema schema, wr_span at);
 wr_pnode *ph_put(phys *h, wr_pnode *n, pinfo info);       /* into the job, or the equal node that is there already */
 pinfo    *ph_info(phys *h, const wr_pnode *n);
 void      ph_input(phys *h, wr_pinput *in, wr_pnode *from, const uint32_t *keys, uint32_t n_keys); /* keyed input */
+wr_pnode *ph_calc(phys *h, const lnode *n, wr_pnode *in, wr_expr *filter, wr_expr **exprs); /* n: what it stands for */
 wr_pnode *ph_normalize(phys *h, wr_pnode *in, const uint32_t *keys, uint32_t n_keys, bool materialize, wr_span at);
 void      ph_title(const wr_pnode *n, char out[160]);
 void      ph_infer(phys *h);
@@ -37,3 +38,7 @@ wr_pnode *ph_build(phys *h, lnode *n);
 void      ph_two_phases(phys *h, wr_pnode *a);
 bool      ph_may_take_back_unknown(phys *h, const wr_pnode *n);
 lnode    *ph_split_distinct(phys *h, lnode *n);
+/* split.c */
+bool      ph_is_split(const wr_pnode *join);
+lnode    *ph_split_join(phys *h, lnode *n, wr_pnode **left, wr_pnode **right); /* n, or what it is over the spread sides */
+wr_pnode *ph_unsplit_join(phys *h, const lnode *n, wr_pnode *join);             /* without the columns of the parts */

@@ -13,6 +13,7 @@
 typedef enum wr_pnode_kind {
     WR_P_SOURCE, WR_P_VALUES, WR_P_CALC, WR_P_WINDOW_TVF, WR_P_WINDOW_AGG, WR_P_GROUP_AGG, WR_P_INTERVAL_JOIN, WR_P_TEMPORAL_JOIN, WR_P_JOIN,
     WR_P_WINDOW_JOIN, WR_P_TOP_N, WR_P_DEDUP, WR_P_NORMALIZE, WR_P_LIMIT, WR_P_TIME_SORT, WR_P_UNION, WR_P_SINK, WR_P_LOCAL_AGG, WR_P_UNNEST, WR_P_OVER, WR_P_MATCH,
+    WR_P_SPREAD,
 } wr_pnode_kind;
 const char *wr_pnode_kind_name(wr_pnode_kind kind); /* "window_agg" */
 
@@ -81,6 +82,7 @@ struct wr_pnode {
         wr_time_sort_opts       time_sort;
         wr_match_opts           match;
         wr_unnest_opts          unnest;
+        wr_spread_opts          spread;
         wr_over_opts            over;
         struct { const wr_table *table; bool is_result; wr_schema write_schema; const wr_connector_ref *connector; /* NULL: result */ } sink; /* is_result: bare SELECT */
     };
@@ -120,6 +122,8 @@ wr_status wr_plan_script(wr_plan_ctx *ctx, const wr_script *script, wr_steps *ou
 /* Plan tree, changelog kind per edge, time attributes, state bill. env NULL: a bill without budget, money and facts. */
 void wr_plan_explain(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out);
 void wr_plan_explain_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out);
+/* How to split a key of a join that is hot at one of its inputs, or why that cannot be done. key: its values joined by '|'; empty: too long to write. */
+void wr_plan_split_advice(const wr_pnode *join, uint32_t input, uint32_t ways, const char *key, wr_sbuf *out);
 /* What holds from sources to this sink (of a named table) with a state directory, and why: the weakest link by name. */
 const char *wr_plan_guarantee(const wr_pnode *sink, wr_sbuf *why);
 /* What `weir check` says beyond errors: guarantees, non-determinism, unbounded or key-bounded state, order. Added as warnings/notes to diags. */

@@ -7,7 +7,8 @@
 
 const char *wr_pnode_kind_name(wr_pnode_kind kind) {
     static const char *const NAMES[] = {"source", "values", "calc", "window_tvf", "window_agg", "group_agg", "interval_join", "temporal_join", "join",
-                                        "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg", "unnest", "over", "match"};
+                                        "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg", "unnest", "over", "match",
+                                        "spread"};
     return NAMES[kind];
 }
 
@@ -39,8 +40,9 @@ static void agg_list(wr_sbuf *b, const wr_schema *in, const wr_agg *a, uint32_t 
 
 static void keys_text(wr_sbuf *b, const wr_pnode *n, const wr_join_keys *k) {
     const wr_schema *l = &n->inputs[0].node->schema, *r = &n->inputs[1].node->schema;
-    if (!k->n) wr_sbuf_addz(b, "every pair");
-    for (uint32_t i = 0; i < k->n; i++)
+    uint32_t         n_keys = k->n - ph_is_split(n); /* the last one says which part of the key */
+    if (!n_keys) wr_sbuf_addz(b, "every pair");
+    for (uint32_t i = 0; i < n_keys; i++)
         wr_sbuf_printf(b, "%s%.*s %s %.*s", i ? " AND " : "", WR_FMT(l->fields[k->left[i]].name), k->null_safe && k->null_safe[i] ? "IS NOT DISTINCT FROM" : "=",
                        WR_FMT(r->fields[k->right[i]].name));
 }
@@ -61,6 +63,18 @@ static void join_title(wr_sbuf *b, const wr_pnode *n, const char *what, wr_join_
     wr_sbuf_printf(b, "%s%s on ", wr_join_kind_name(kind), what);
     keys_text(b, n, k);
     residual(b, n, rest);
+    if (ph_is_split(n)) wr_sbuf_printf(b, ", split in %u", n->inputs[0].node->spread.ways);
+}
+
+static void spread_title(wr_sbuf *b, const wr_pnode *n, const wr_schema *in) {
+    const wr_spread_opts *o = &n->spread;
+    if (o->replicate) wr_sbuf_printf(b, "to each of %u parts of ", o->ways);
+    else wr_sbuf_printf(b, "over %u parts of ", o->ways);
+    if (o->n_keys) cols(b, in, o->keys, o->n_keys);
+    else wr_sbuf_addz(b, "all rows");
+    if (!o->hot) return;
+    wr_sbuf_addz(b, " where ");
+    wr_expr_text(o->hot, in, b);
 }
 
 static void calc_title(wr_sbuf *b, const wr_pnode *n) {
@@ -208,6 +222,7 @@ static void title(const wr_pnode *n, wr_sbuf *b) {
     case WR_P_UNNEST:
         wr_sbuf_printf(b, "%s %.*s%s%s", in->fields[n->unnest.col].type.id == WR_T_BIGINT ? "as often as" : "each element of", WR_FMT(in->fields[n->unnest.col].name), n->unnest.ordinality ? " with its position" : "", n->unnest.outer ? ", or NULL" : "");
         break;
+    case WR_P_SPREAD: spread_title(b, n, in); break;
     case WR_P_OVER: over_title(b, in, &n->over); break;
     case WR_P_MATCH: match_title(b, n); break;
     case WR_P_UNION: wr_sbuf_printf(b, "%u inputs", n->n_union); break;

@@ -44,7 +44,7 @@ static bool is_chained(const wr_job *job, const wr_pnode *p) {
             if (p->union_inputs[i].exchange != WR_X_FORWARD || !from_sources_only(job, p->union_inputs[i].node)) return false;
         return true;
     }
-    bool keeps_nothing = p->kind == WR_P_CALC || p->kind == WR_P_WINDOW_TVF || p->kind == WR_P_UNNEST || p->kind == WR_P_LOCAL_AGG || (p->kind == WR_P_SINK && !is_single(job, p));
+    bool keeps_nothing = p->kind == WR_P_CALC || p->kind == WR_P_WINDOW_TVF || p->kind == WR_P_UNNEST || p->kind == WR_P_LOCAL_AGG || p->kind == WR_P_SPREAD || (p->kind == WR_P_SINK && !is_single(job, p));
     return keeps_nothing && !p->single && p->n_inputs == 1 && p->inputs[0].exchange == WR_X_FORWARD;
 }
 
@@ -153,6 +153,7 @@ static wr_op *make_op(const wr_pnode *p, wr_op_ctx *ctx) {
     case WR_P_NORMALIZE: return wr_normalize_new(&p->normalize, a, ctx);
     case WR_P_LIMIT: return wr_limit_new(&p->limit, a, ctx);
     case WR_P_UNNEST: return wr_unnest_new(&p->unnest, a, ctx);
+    case WR_P_SPREAD: return wr_spread_new(&p->spread, ctx);
     case WR_P_TIME_SORT: return wr_time_sort_new(&p->time_sort, a, ctx);
     case WR_P_MATCH: return wr_match_new(&p->match, a, ctx);
     case WR_P_OVER: return wr_over_new(&p->over, a, ctx);

@@ -354,6 +354,8 @@ void      job_section_put(const wr_job_plan *plan, uint32_t n_groups, bool finis
 void      ledger_save(const wr_ledger *l, wr_sbuf *out);
 void      ledger_load(wr_ledger *l, wr_reader *in);
 /* skew.c */
+skew     *skew_new(wr_arena *arena, const wr_schema *schema, const uint32_t *keys, uint32_t n_keys, uint32_t seed);
+uint32_t  skew_best(const skew *k, wr_bill_hot *out, uint32_t max);              /* the most frequent keys, by share */
 void      skew_build(wr_job *job);
 void      skew_feed(skew *k, const wr_batch *batch, const uint64_t *hash, const wr_tz *tz);
 void      skew_report_worker(worker *w);                                         /* with the report lock */

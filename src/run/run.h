@@ -126,10 +126,18 @@ typedef struct wr_hot_key {         /* a key with more of an operator's rows tha
     const wr_pnode *node;
     uint32_t        port;
     char            key[96];       /* "restaurant_id=17" */
+    char            values[96];    /* "17|Oslo", as a SPLIT hint names it; empty: it cannot */
     double          share, fair_share;
     double          busiest_share; /* of the rows sent by this exchange: what the worker that gets most has got */
     bool            combined;      /* its rows are combined before the exchange */
+    uint32_t        parts;         /* of a join's key that is split already: of how many this is one; else 0 */
+    uint32_t        n_workers;
 } wr_hot_key;
+typedef struct wr_exchange_status { /* by hash, between several workers */
+    const wr_pnode *node;          /* that receives */
+    uint32_t        port;
+    uint64_t        rows, busiest; /* sent; of them to the worker that gets most */
+} wr_exchange_status;
 void wr_hot_key_text(const wr_hot_key *key, wr_sbuf *out);
 void wr_hot_key_json(const wr_hot_key *key, wr_sbuf *out);
 typedef struct wr_job_status {
@@ -137,8 +145,10 @@ typedef struct wr_job_status {
     uint32_t  n_nodes, n_sources;
     wr_node_status   *nodes;
     wr_source_status *sources;
-    uint32_t  n_hot;
+    uint32_t  n_hot, n_exchanges;
     wr_hot_key *hot;
+    wr_exchange_status *exchanges;
+    uint32_t  n_workers;
     uint64_t  rows_in, rows_out;   /* sources' good rows, sinks' rows */
     int64_t   running_us, memory_bytes, memory_peak_bytes, memory_limit_bytes, queue_bytes;
     wr_budget_status budget;
@@ -152,6 +162,7 @@ typedef struct wr_job_status {
     bool      paced;               /* scan.catch-up.max-rate is given */
     bool      finished, finished_before; /* before: the state directory says that the job had ended; nothing was read */
 } wr_job_status;
+void wr_exchanges_json(const wr_job_status *status, wr_sbuf *out); /* an array: rows, the busiest worker's, the mean */
 /* A consistent-enough copy (each worker's counters are of one moment). Free with wr_arena_free(status->arena). */
 void wr_job_status_get(wr_job *job, wr_job_status *out);
 /* For every node: rows in = rows out + absorbed + each reason; adds a line per node; false if a stateless or source sum does not close. */

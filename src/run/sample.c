@@ -49,10 +49,12 @@ typedef struct seen {         /* one input of a node */
     uint64_t       next_point, most_kept;
     uint32_t       n_points;
     struct { double rows, keys; } point[POINTS_MAX];
+    skew          *hot;       /* by key; NULL: there is none */
 } seen;
 typedef struct sample {
     wr_arena  *arena;
     wr_world  *world;
+    const wr_tz *tz;
     int64_t    until_us;
     seen      *in;            /* [node * 2 + input] */
     uint32_t  *stands_for;    /* by node: whose input its rows are counted as; UINT32_MAX: nobody's */
@@ -236,6 +238,7 @@ static void on_rows(void *arg, const wr_pnode *p, uint32_t input, const wr_batch
     const wr_bill_watch *w = &x->watch;
     if (w->n_keys) wr_batch_hash(batch, w->keys, w->n_keys, s->hash);
     else memset(s->hash, 0, sizeof s->hash);
+    if (x->hot) skew_feed(x->hot, batch, s->hash, s->tz);
     for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
         uint32_t row = wr_batch_row(batch, i);
         if (x->rows++ % ENCODE_EVERY == 0) encode_sizes(s, x, batch, row);
@@ -310,6 +313,8 @@ static void prepare(sample *s, const wr_job_plan *plan) {
         x->on = true;
         x->first_us = WR_TIME_MAX, x->last_us = x->wm_us = WR_TIME_MIN;
         x->row_codec = codec_of(s, schema, NULL, schema->n);
+        uint32_t n_named = x->watch.n_keys - (from->kind == WR_P_SPREAD); /* the last one is the part of the key */
+        if (n_named && x->watch.n_keys) x->hot = skew_new(s->arena, schema, x->watch.keys, n_named, i + 1);
         if (x->watch.n_keys) x->key_codec = codec_of(s, schema, x->watch.keys, x->watch.n_keys);
         x->n_order = x->watch.n_order + x->watch.n_upsert;
         x->order_cols = wr_new_n(s->arena, uint32_t, x->n_order + 1);
@@ -373,6 +378,22 @@ static double source_span(const wr_job_status *st) {
     return span;
 }
 
+static void finish_hot(sample *s, const wr_job_plan *plan, wr_bill_facts *f) {
+    enum { EACH = 4 };
+    f->hot = wr_new_n(s->arena, wr_bill_hot, plan->nodes.n * 2 * EACH + 1);
+    for (uint32_t i = 0; i < plan->nodes.n * 2; i++) {
+        wr_bill_hot top[EACH];
+        uint32_t    n = s->in[i].hot ? skew_best(s->in[i].hot, top, EACH) : 0;
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t at = f->n_hot++;
+            for (; at && f->hot[at - 1].share < top[k].share; at--) f->hot[at] = f->hot[at - 1];
+            f->hot[at] = top[k];
+            f->hot[at].node = i / 2, f->hot[at].input = i % 2;
+            f->hot[at].combined = plan->nodes.at[i / 2]->inputs[i % 2].node->kind == WR_P_LOCAL_AGG;
+        }
+    }
+}
+
 static void finish(sample *s, const wr_job_plan *plan, const wr_job_status *st, wr_bill_facts *f) {
     double span = source_span(st);
     for (uint32_t i = 0; i < plan->nodes.n * 2; i++) {
@@ -392,6 +413,9 @@ static void finish(sample *s, const wr_job_plan *plan, const wr_job_status *st, 
         }
     }
     finish_sources(st, f, span);
+    finish_hot(s, plan, f);
+    for (uint32_t i = 0; i < plan->nodes.n; i++)
+        if (plan->nodes.at[i]->kind == WR_P_SPREAD && st->nodes[i].ledger.in[0]) f->copies[i] = (double)st->nodes[i].ledger.out / (double)st->nodes[i].ledger.in[0];
     f->share = share_of(st);
     f->whole = st->finished;
     f->seconds = (double)st->running_us / 1e6;
@@ -413,6 +437,7 @@ wr_status wr_job_sample(const wr_job_plan *plan, const wr_run_opts *opts, int64_
     sample *s = wr_calloc(1, sizeof *s);
     s->arena = arena;
     s->world = opts->world;
+    s->tz = plan->tz;
     prepare(s, plan);
     wr_probe    probe = {.arg = s, .rows = on_rows, .watermark = on_watermark};
     wr_run_opts mine = {.world = opts->world, .acct = opts->acct, .diags = opts->diags, .n_workers = WORKERS, .n_key_groups = opts->n_key_groups,
@@ -426,6 +451,7 @@ wr_status wr_job_sample(const wr_job_plan *plan, const wr_run_opts *opts, int64_
     f->source_rows = wr_new_n(arena, double, plan->nodes.n + 1);
     f->source_bytes = wr_new_n(arena, double, plan->nodes.n + 1);
     f->source_rate = wr_new_n(arena, double, plan->nodes.n + 1);
+    f->copies = wr_new_n(arena, double, plan->nodes.n + 1);
     wr_job   *job = NULL;
     wr_status status = wr_job_new(plan, &mine, &job, err);
     if (status == WR_OK) {

@@ -154,6 +154,7 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
     out->checkpoint_epoch = atomic_load(&job->commit_epoch);
     out->restored_epoch = job->restored_epoch;
     copy_history(job, out);
+    out->n_workers = job->n_workers;
     out->paced = job->pace.bytes_per_s || job->pace.rows_per_s;
     out->finished = job->finished;
     out->finished_before = job->finished_before;
@@ -178,6 +179,10 @@ static balance balance_of(const wr_node_status *s) {
     balance b = {.in = l->in[0] + l->in[1], .exact = true};
     switch (s->node->kind) {
     case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: b.accounted = l->out + dropped_sum(l); break;
+    case WR_P_SPREAD: /* the side that is kept in every part comes out more than once */
+        b.exact = !s->node->spread.replicate;
+        b.accounted = b.exact ? l->out : b.in;
+        break;
     default:
         b.exact = false;
         b.accounted = b.in;

@@ -48,6 +48,8 @@ static const struct { const char *name, *sql; } list[] = {
     {"interval join", TO_DIR("x BIGINT, y BIGINT") "INSERT INTO o SELECT a.id, b.id FROM a JOIN b ON a.k = b.k AND b.ts BETWEEN a.ts - INTERVAL '10' SECOND AND a.ts + INTERVAL '10' SECOND AND b.id % 7 <> 0;"},
     {"temporal join", TO_DIR("id BIGINT, label STRING") "INSERT INTO o SELECT b.id, dim.label FROM b LEFT JOIN dim FOR SYSTEM_TIME AS OF b.ts ON b.k = dim.k;"},
     {"join", TO_STORE("x BIGINT, y BIGINT") "INSERT INTO o SELECT a.id, b.id FROM a JOIN b ON a.k = b.k WHERE a.v % 5 = b.w % 5;"},
+    {"split join", TO_STORE("x BIGINT, y BIGINT") "INSERT INTO o SELECT /*+ SPLIT('a' = '4 for 1|2, 2|0') */ a.id, b.id FROM a JOIN b ON a.k = b.k WHERE a.v % 5 = b.w % 5;"},
+    {"split join of changes", TO_STORE("id BIGINT, n BIGINT") "INSERT INTO o SELECT /*+ SPLIT('c' = '3') */ c.id, b.n FROM cdc AS c LEFT JOIN (SELECT k, COUNT(*) AS n FROM b GROUP BY k) AS b ON c.g = b.k;"},
     {"full join of changes", TO_STORE("x BIGINT, g INT, n BIGINT") "INSERT INTO o SELECT b.id, c.g, c.n FROM b FULL JOIN (SELECT g, COUNT(*) AS n FROM cdc GROUP BY g) AS c ON b.k = c.g;"},
     {"semi and anti join", TO_STORE("id BIGINT") "INSERT INTO o SELECT id FROM a WHERE k IN (SELECT g FROM cdc WHERE v > 50) AND NOT EXISTS (SELECT 1 FROM b WHERE b.id = a.id AND b.w > 30);"},
     {"window join", TO_DIR("x BIGINT, y BIGINT, s TIMESTAMP(3)")
