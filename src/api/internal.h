@@ -3,7 +3,7 @@
 #include "api/session.h"
 #include <stdatomic.h>
 
-typedef struct script_text { wr_str name, text; bool planned; } script_text;
+typedef struct script_text { wr_str name, text; uint32_t lines_before; bool planned; } script_text;
 typedef struct variable { wr_str name, value; bool used; } variable;
 typedef struct subscriber { wr_str table; wr_session_rows call; void *arg; } subscriber;
 typedef struct push_table push_table; /* link.c */

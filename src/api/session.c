@@ -39,6 +39,7 @@ const wr_catalog *wr_session_catalog(const wr_session *s) { return s->catalog; }
 uint32_t          wr_session_n_steps(const wr_session *s) { return s->steps.n; }
 const wr_step    *wr_session_step(const wr_session *s, uint32_t index) { return &s->steps.at[index]; }
 void              wr_session_stop(wr_session *s) { atomic_store(&s->stop, true); }
+void              wr_session_rearm(wr_session *s) { atomic_store(&s->stop, false); }
 bool              wr_session_stopped(const wr_session *s) { return atomic_load(&((wr_session *)(uintptr_t)s)->stop); }
 
 /* ---- options ---- */
@@ -102,10 +103,12 @@ wr_status wr_session_set(wr_session *s, const char *assignment, wr_err *err) {
 }
 
 /* ---- texts ---- */
-void wr_session_load_text(wr_session *s, const char *name, wr_str text) {
+void wr_session_load_part(wr_session *s, const char *name, uint32_t lines_before, wr_str text) {
     wr_str kept = wr_str_dup(s->arena, text); /* diagnostics and trees point into it */
-    wr_arr_push(&s->texts, (script_text){.name = wr_str_dup(s->arena, wr_str_of(name)), .text = kept});
+    wr_arr_push(&s->texts, (script_text){.name = wr_str_dup(s->arena, wr_str_of(name)), .text = kept, .lines_before = lines_before});
 }
+
+void wr_session_load_text(wr_session *s, const char *name, wr_str text) { wr_session_load_part(s, name, 0, text); }
 
 wr_status wr_session_load_file(wr_session *s, const char *path, wr_err *err) {
     wr_sbuf   text = {0};
@@ -140,6 +143,7 @@ static wr_status plan_text(wr_session *s, script_text *t) {
     if (text_substitute(s, t->text, &buf)) text = wr_str_dup(s->arena, wr_sbuf_str(&buf));
     wr_sbuf_free(&buf);
     uint32_t file = wr_diags_add_source(&s->diags, t->name, text);
+    s->diags.sources.at[file - 1].lines_before = t->lines_before;
     if (text_report_missing(s, file, text)) return WR_USER;
     wr_script *script = NULL;
     wr_status  parsed = wr_sql_parse(s->arena, file, text, &s->diags, &script);
@@ -155,6 +159,7 @@ static wr_status plan_text(wr_session *s, script_text *t) {
 wr_status wr_session_plan(wr_session *s) {
     forget_diags(&s->diags);
     s->plan_ctx.tail = s->opts.force_tail;
+    s->plan_ctx.batch = s->opts.batch_selects;
     if (s->opts.accept_unbounded || wr_str_ieq(wr_catalog_get(s->catalog, "state.unbounded"), WR_STR("accepted"))) s->plan_ctx.accept_unbounded = true;
     wr_status status = WR_OK;
     for (uint32_t i = 0; i < s->texts.n; i++) {
@@ -351,7 +356,7 @@ static void error_json(const wr_err *err, const wr_diags *diags, wr_sbuf *out) {
     wr_sbuf_add_json(out, wr_str_of(err->code));
     wr_sbuf_addz(out, ",\"file\":");
     wr_sbuf_add_json(out, file);
-    wr_sbuf_printf(out, ",\"line\":%u,\"column\":%u,\"place\":", err->at.line, err->at.col);
+    wr_sbuf_printf(out, ",\"line\":%u,\"column\":%u,\"place\":", wr_diags_line(diags, err->at), err->at.col);
     wr_sbuf_add_json(out, wr_str_of(err->place));
     wr_sbuf_addz(out, ",\"message\":");
     wr_sbuf_add_json(out, wr_str_of(err->message));

@@ -33,9 +33,10 @@ typedef struct wr_session_opts {
     const char *catch_up_rate;          /* "50MiB/s", "200k rows/s"; NULL: setting 'scan.catch-up.max-rate', else unlimited */
     bool        force_bounded, force_tail;
     bool        accept_unbounded;       /* as --set state.unbounded=accepted */
+    bool        batch_selects;          /* wr_plan_ctx.batch: for on_rows that adds up and sorts */
     int64_t     end_when_idle_us;       /* 0: never */
     bool        final_rows;             /* result sinks: the table at the end instead of changes */
-    const char *print_style;            /* "table", "jsonl", "changelog-jsonl"; NULL: "table" */
+    const char *print_style;            /* "table", "jsonl", "changelog-jsonl", "changelog-csv"; NULL: "table" */
     bool        simulate;               /* the next four: see wr_run_opts */
     uint64_t    seed, crash_after_steps, checkpoint_every_steps;
     /* Callbacks, all may be NULL. */
@@ -60,6 +61,7 @@ wr_status wr_session_set(wr_session *session, const char *assignment, wr_err *er
 /* Adds a script. File names are shown in diagnostics; "-" reads nothing special. WR_IO: cannot be read. */
 wr_status wr_session_load_file(wr_session *session, const char *path, wr_err *err);
 void      wr_session_load_text(wr_session *session, const char *name, wr_str text);
+void      wr_session_load_part(wr_session *session, const char *name, uint32_t lines_before, wr_str text); /* of a longer text: diagnostics count its lines */
 
 /* Substitutes, parses and plans what was loaded since the last call. WR_USER: see the diagnostics (steps planned so far are there all the
  * same). Diagnostics of earlier calls are forgotten. */
@@ -79,6 +81,7 @@ wr_status wr_session_sample(wr_session *session, uint32_t index, int64_t for_us,
 wr_bill_facts *wr_session_last_run(wr_session *session, uint32_t index);
 void      wr_session_stop(wr_session *session);  /* async-signal-safe */
 bool      wr_session_stopped(const wr_session *session);
+void      wr_session_rearm(wr_session *session); /* forgets a stop: what comes next runs */
 
 /* What happens to the state in the state directory when step `index` (a job) goes on from it; and doing it. See run/upgrade.h. */
 wr_status wr_session_upgrade_look(wr_session *session, uint32_t index, wr_upgrade *out, wr_upgrade_cost *cost, wr_err *err);

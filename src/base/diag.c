@@ -16,8 +16,12 @@ void wr_diags_free(wr_diags *diags) {
 }
 
 uint32_t wr_diags_add_source(wr_diags *diags, wr_str name, wr_str text) {
-    wr_arr_push(&diags->sources, (wr_diag_source){name, text});
+    wr_arr_push(&diags->sources, (wr_diag_source){name, text, 0});
     return diags->sources.n;
+}
+
+uint32_t wr_diags_line(const wr_diags *diags, wr_span at) {
+    return at.line + (at.line && at.file && at.file <= diags->sources.n ? diags->sources.at[at.file - 1].lines_before : 0);
 }
 
 static char *format(wr_arena *arena, const char *fmt, va_list ap) {
@@ -80,7 +84,7 @@ static void print_line(const wr_diags *diags, wr_span at, wr_sbuf *out) {
     if (line.len > LINE_SHOWN && col > LINE_SHOWN / 2) from = wr_utf8_offset(line, wr_utf8_chars((wr_str){line.ptr, col}) - wr_utf8_chars((wr_str){line.ptr + col - LINE_SHOWN / 2, LINE_SHOWN / 2}));
     wr_str shown = {line.ptr + from, WR_MIN(line.len - from, (size_t)LINE_SHOWN)};
     while (shown.len < line.len - from && shown.len && ((unsigned char)shown.ptr[shown.len] & 0xC0) == 0x80) shown.len--; /* no half characters */
-    wr_sbuf_printf(out, "%5u | %.*s\n      | ", at.line, WR_FMT(shown));
+    wr_sbuf_printf(out, "%5u | %.*s\n      | ", wr_diags_line(diags, at), WR_FMT(shown));
     for (size_t i = 0; i < col - from; i++) {
         unsigned char c = (unsigned char)shown.ptr[i];
         if (c == '\t') wr_sbuf_addc(out, '\t');
@@ -97,7 +101,7 @@ static const char *severity_name(wr_severity s) { return s == WR_SEV_ERROR ? "er
 static void print_place(const wr_diags *diags, wr_span at, wr_sbuf *out) {
     if (!diags || !at.file || at.file > diags->sources.n) return;
     wr_str name = diags->sources.at[at.file - 1].name;
-    wr_sbuf_printf(out, "%.*s:%u:%u: ", WR_FMT(name), at.line, at.col);
+    wr_sbuf_printf(out, "%.*s:%u:%u: ", WR_FMT(name), wr_diags_line(diags, at), at.col);
 }
 
 void wr_diags_print(const wr_diags *diags, wr_sbuf *out) {
@@ -119,7 +123,7 @@ void wr_diags_json(const wr_diags *diags, wr_sbuf *out) {
         wr_str         file = d->at.file && d->at.file <= diags->sources.n ? diags->sources.at[d->at.file - 1].name : WR_STR("");
         wr_sbuf_printf(out, "%s{\"severity\":\"%s\",\"code\":\"%s\",\"file\":", i ? "," : "", severity_name(d->severity), d->code);
         wr_sbuf_add_json(out, file);
-        wr_sbuf_printf(out, ",\"line\":%u,\"column\":%u,\"message\":", d->at.line, d->at.col);
+        wr_sbuf_printf(out, ",\"line\":%u,\"column\":%u,\"message\":", wr_diags_line(diags, d->at), d->at.col);
         wr_sbuf_add_json(out, wr_str_of(d->message));
         if (d->detail) wr_sbuf_addz(out, ",\"detail\":"), wr_sbuf_add_json(out, wr_str_of(d->detail));
         if (d->hint) wr_sbuf_addz(out, ",\"hint\":"), wr_sbuf_add_json(out, wr_str_of(d->hint));

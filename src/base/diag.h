@@ -17,7 +17,7 @@ typedef struct wr_diag {
     char       *message, *detail, *hint; /* in the list's arena; detail and hint may be NULL */
 } wr_diag;
 
-typedef struct wr_diag_source { wr_str name, text; } wr_diag_source;
+typedef struct wr_diag_source { wr_str name, text; uint32_t lines_before; } wr_diag_source; /* lines_before: of the file, in front of the text */
 
 typedef struct wr_diags {
     wr_arena *arena;                 /* owned */
@@ -29,6 +29,7 @@ typedef struct wr_diags {
 void     wr_diags_init(wr_diags *diags);
 void     wr_diags_free(wr_diags *diags);
 uint32_t wr_diags_add_source(wr_diags *diags, wr_str name, wr_str text); /* (borrows) both; returns the file index */
+uint32_t wr_diags_line(const wr_diags *diags, wr_span at);                       /* of the file, where the text is only a part of it */
 WR_PRINTF(5, 6) WR_COLD void wr_diags_add(wr_diags *diags, wr_severity severity, const char *code, wr_span at, const char *fmt, ...);
 /* Complete the diagnostic added last. */
 WR_PRINTF(2, 3) WR_COLD void wr_diags_detail(wr_diags *diags, const char *fmt, ...);

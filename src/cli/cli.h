@@ -23,6 +23,7 @@ int cmd_fmt(int argc, char **argv);
 int cmd_upgrade(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_backfill(int argc, char **argv);
+int cmd_sql(int argc, char **argv);
 int cmd_savepoint(int argc, char **argv);
 int cmd_state(int argc, char **argv);
 int cmd_help(int argc, char **argv);

@@ -40,6 +40,25 @@ static const page pages[] = {
      "\n"
      "Rows of a bare SELECT go to stdout, everything else to stderr. Ctrl-C makes a last checkpoint (with --state-dir), prints where\n"
      "every row went and how to go on; a second Ctrl-C ends at once.\n"},
+    {"sql", "a shell: queries over files and streams, tables with their columns, history",
+     "usage: weir sql [options] [FILE...] [-c STATEMENT]\n"
+     "\n"
+     "  FILE                 SQL scripts, run first; - is standard input. Of a .csv, .tsv, .json, .jsonl or .ndjson file the columns are found out:\n"
+     "                       its CREATE TABLE is printed and run\n"
+     "  -c, --command SQL    runs this (several times: one after the other) and ends; also -e\n"
+     "      --table --csv --json   how rows are printed; default: a table. JSON is one object a line; with --json errors are, too\n"
+     "      --changelog      every change with its kind, not the rows that hold at the end\n"
+     "      --timing         how long each statement took\n"
+     "      --keep-going     an error does not end a script or a pipe\n"
+     "      --set NAME=VALUE --set KEY=VALUE   as with weir run\n"
+     "  -p, --workers N      --memory SIZE      --bounded      --until-idle 5s      as with weir run\n"
+     "  -q, --quiet          no greeting, notes and warnings\n"
+     "\n"
+     "On a terminal a prompt follows the files, with history and completion where libedit2 is installed; \\? lists its commands. Else standard input is\n"
+     "a script, when there is neither FILE nor -c; without --keep-going the first error ends it with exit code 1.\n"
+     "Tables, views and settings live as long as the shell. A query whose input ends runs like one of a database: it prints the rows that hold at its\n"
+     "end, ORDER BY needs no LIMIT. One whose input does not end runs until Ctrl-C: on a terminal the table is drawn over as it changes, else every\n"
+     "change is a line. INSERT INTO runs until its input ends.\n"},
     {"backfill", "outputs computed anew from history by a changed script, then put in place at once",
      "usage: weir backfill [options] STATE_DIR FILE...\n"
      "\n" SCRIPT_OPTIONS
@@ -174,7 +193,6 @@ static const char EXIT_CODES[] =
 
 /* Commands of the plan that are not built. */
 static const page later[] = {
-    {"sql", "the interactive shell", NULL},
     {"why", "the limiting operator", NULL},
     {"top", "live operators", NULL},
     {"ledger", "the ledger of a running job; 'weir run' prints it at the end", NULL},
@@ -197,7 +215,8 @@ int not_yet(const char *command) {
 static void overview(FILE *to) {
     fputs("weir: streaming SQL. What does it cost to remember, when the input never ends?\n\nusage: weir COMMAND ...\n\n", to);
     for (size_t i = 0; i < WR_COUNT_OF(pages); i++) fprintf(to, "  %-9s %s\n", pages[i].name, pages[i].line);
-    fputs("\nA first job:\n"
+    fputs("\nA look at a file:  weir sql orders.csv\n"
+          "A first job:\n"
           "  weir gen nexmark --out /tmp/nx --events 100k\n"
           "  weir run examples/nexmark/q1.sql --set IN=/tmp/nx --set OUT=/tmp/nx/out\n", to);
 }

@@ -37,7 +37,7 @@ typedef struct wr_connect_ctx {
     bool         bounded_override, tail_override; /* test matrix and CLI: force 'bounded' / 'tail' where the connector has both */
     bool         next_version;       /* sinks: write beside the output what is to take its place (wr_output below) */
     bool         final_rows;         /* print: --final */
-    const char  *print_style;        /* print/result: "table", "jsonl", "changelog-jsonl" */
+    const char  *print_style;        /* result: "table", "jsonl", "changelog-jsonl", "changelog-csv" */
     void        *result_arg;         /* for an embedder's own result connector (wr_run_opts.result) */
 } wr_connect_ctx;
 

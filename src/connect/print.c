@@ -1,14 +1,12 @@
 /* connect/print.c: the sinks that show rows to people and programs (print, result) and the one that shows nothing (blackhole).
  *
  * Idea       print writes Flink's form, +I[a, 1]. result is where a bare SELECT goes: an aligned table for people, JSON lines for programs;
- *            with final_rows it keeps the rows as a multiset of encoded rows and prints what is left at the end, in order of arrival.
- * Invariants the multiset's counts may pass through negative numbers (a retraction may come first); only positive ones are printed.
- * State      final_rows: a row costs its encoding + 32 bytes, charged to the account.
+ *            with final_rows it keeps the rows (type/row_set.h) and prints what is left at the end, in order of arrival.
  * Thread     one worker an instance; blackhole any.                                                                     */
 #include "connect/parts.h"
-#include "base/hash.h"
 #include "type/decimal.h"
-#include "type/rowcodec.h"
+#include "type/row_set.h"
+#include "type/width.h"
 #include <errno.h>
 #include <stdio.h>
 
@@ -151,38 +149,19 @@ static wr_status print_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink 
 
 /* ---- result ---- */
 
-typedef enum result_style { STYLE_TABLE, STYLE_JSONL, STYLE_CHANGELOG } result_style;
-
-typedef struct kept_row { /* of the multiset, in order of first arrival */
-    uint64_t hash, at; /* of the encoding in `bytes` */
-    uint32_t len;
-    int32_t  count;
-} kept_row;
+typedef enum result_style { STYLE_TABLE, STYLE_JSONL, STYLE_CHANGELOG, STYLE_CSV_CHANGELOG } result_style;
+static const char *const STYLES[] = {"table", "jsonl", "changelog-jsonl", "changelog-csv"};
 
 typedef struct result_sink {
     wr_sink          base;
     const wr_schema *schema;
     result_style     style;
     const wr_tz     *tz;
-    wr_account      *acct;
-    int64_t          charged;
     wr_sbuf          out;
     bool             header, ops; /* a header was written; with the op column */
     uint32_t        *widths;
-    /* final rows */
-    bool             final_rows;
-    wr_arena        *arena;
-    wr_rowcodec     *codec;
-    wr_sbuf          bytes, key;
-    WR_ARR(kept_row) kept;
-    uint32_t        *slots, n_slots; /* index into kept + 1 */
+    wr_row_set      *final;       /* NULL: every change is shown */
 } result_sink;
-
-static void result_charge(result_sink *s) {
-    int64_t now = (int64_t)(s->bytes.cap + s->kept.cap * sizeof(kept_row) + s->n_slots * sizeof *s->slots);
-    if (s->acct && now != s->charged) wr_account_add(s->acct, now - s->charged);
-    s->charged = now;
-}
 
 static bool is_right(wr_type t) { return wr_type_is_numeric(t); }
 
@@ -193,13 +172,13 @@ static void cell_text(const result_sink *s, const wr_vec *vec, uint32_t row, wr_
     for (size_t i = 0; i < out->len; i++)
         if ((uint8_t)out->at[i] < 0x20) out->at[i] = ' ';
     wr_str text = wr_sbuf_str(out);
-    if (wr_utf8_chars(text) <= CELL_MAX) return;
-    out->len = wr_utf8_offset(text, CELL_MAX - 1);
+    if (wr_text_width(text) <= CELL_MAX) return;
+    out->len = wr_text_fit(text, CELL_MAX - 1);
     wr_sbuf_addz(out, "\xE2\x80\xA6");
 }
 
 static void put_cell(result_sink *s, wr_str text, uint32_t width, bool right, bool last) {
-    size_t n = wr_utf8_chars(text);
+    size_t n = wr_text_width(text);
     size_t pad = n < width ? width - n : 0;
     if (right) wr_sbuf_printf(&s->out, "%*s", (int)pad, "");
     wr_sbuf_add_str(&s->out, text);
@@ -228,7 +207,7 @@ static void put_table(result_sink *s, const wr_batch *batch) {
         uint32_t row = wr_batch_row(batch, i);
         for (uint32_t c = 0; c < s->schema->n; c++) {
             cell_text(s, &batch->cols[c], row, &cell);
-            uint32_t width = (uint32_t)wr_utf8_chars(wr_sbuf_str(&cell));
+            uint32_t width = (uint32_t)wr_text_width(wr_sbuf_str(&cell));
             if (width > s->widths[c] + (s->header ? 8 : 0)) s->widths[c] = width, wider = true; /* a little over is let be */
         }
     }
@@ -249,11 +228,21 @@ static void put_table(result_sink *s, const wr_batch *batch) {
     wr_sbuf_free(&cell);
 }
 
+static void put_csv(result_sink *s, const wr_batch *batch) {
+    if (!s->header) wr_csv_header(s->schema, true, &s->out);
+    s->header = true;
+    for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
+        uint32_t row = wr_batch_row(batch, i);
+        wr_csv_row(batch, row, wr_kind_text(wr_batch_kind(batch, row)), s->tz, &s->out);
+    }
+}
+
 static wr_status put_batch(result_sink *s, const wr_batch *batch, wr_err *err) {
     static const wr_json_style style = {.sep = ' ', .exact = true};
     uint32_t live = wr_batch_live(batch);
     if (!live) return WR_OK;
-    if (s->style == STYLE_TABLE) put_table(s, batch);
+    if (s->style == STYLE_CSV_CHANGELOG) put_csv(s, batch);
+    else if (s->style == STYLE_TABLE) put_table(s, batch);
     else for (uint32_t i = 0; i < live; i++) {
         uint32_t row = wr_batch_row(batch, i);
         uint8_t  kind = wr_batch_kind(batch, row);
@@ -264,92 +253,16 @@ static wr_status put_batch(result_sink *s, const wr_batch *batch, wr_err *err) {
     return write_stream(stdout, &s->out, err);
 }
 
-static void grow_slots(result_sink *s) {
-    s->n_slots = s->n_slots ? s->n_slots * 2 : 1024;
-    wr_free(s->slots);
-    s->slots = wr_calloc(s->n_slots, sizeof *s->slots);
-    for (uint32_t i = 0; i < s->kept.n; i++) {
-        uint32_t at = (uint32_t)s->kept.at[i].hash & (s->n_slots - 1);
-        while (s->slots[at]) at = (at + 1) & (s->n_slots - 1);
-        s->slots[at] = i + 1;
-    }
-}
-
-/* Drops rows that are not there any more, so that a long run of updates stays as small as its table. */
-static void compact_kept(result_sink *s) {
-    wr_sbuf  bytes = {0};
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->kept.n; i++) {
-        kept_row k = s->kept.at[i];
-        if (!k.count) continue;
-        uint64_t at = bytes.len;
-        wr_sbuf_add(&bytes, s->bytes.at + k.at, k.len);
-        k.at = at;
-        s->kept.at[n++] = k;
-    }
-    wr_sbuf_free(&s->bytes);
-    s->bytes = bytes;
-    s->kept.n = n;
-    s->n_slots /= 2;
-    grow_slots(s);
-}
-
-static void keep_row(result_sink *s, const wr_batch *batch, uint32_t row, int32_t change) {
-    wr_sbuf_clear(&s->key);
-    wr_rowcodec_put(s->codec, batch, NULL, row, &s->key);
-    uint64_t hash = wr_hash_bytes(s->key.at, s->key.len);
-    if (s->kept.n * 2 >= s->n_slots) {
-        uint32_t dead = 0;
-        for (uint32_t i = 0; i < s->kept.n; i++) dead += s->kept.at[i].count == 0;
-        if (dead * 2 > s->kept.n) compact_kept(s);
-        else grow_slots(s);
-    }
-    uint32_t at = (uint32_t)hash & (s->n_slots - 1);
-    for (; s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
-        kept_row *k = &s->kept.at[s->slots[at] - 1];
-        if (k->hash != hash || k->len != s->key.len || memcmp(s->bytes.at + k->at, s->key.at, k->len)) continue;
-        if (k->count == 0) { /* it comes anew: at the end of the order */
-            k->hash = ~k->hash;
-            break;
-        }
-        k->count += change;
-        return;
-    }
-    uint64_t start = s->bytes.len;
-    wr_sbuf_add(&s->bytes, s->key.at, s->key.len);
-    wr_arr_push(&s->kept, (kept_row){hash, start, (uint32_t)s->key.len, change});
-    s->slots[at] = s->kept.n;
-}
-
 static wr_status result_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     result_sink *s = (result_sink *)base;
-    if (!s->final_rows) return put_batch(s, batch, err);
-    for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
-        uint32_t row = wr_batch_row(batch, i);
-        keep_row(s, batch, row, wr_kind_adds(wr_batch_kind(batch, row)) ? 1 : -1);
-    }
-    result_charge(s);
+    if (!s->final) return put_batch(s, batch, err);
+    wr_row_set_change(s->final, batch);
     return WR_OK;
 }
 
 static wr_status put_final(result_sink *s, wr_err *err) {
-    uint32_t n = s->schema->n;
-    for (uint32_t i = 0; i < s->kept.n;) {
-        wr_batch *batch = wr_batch_new(n, 0);
-        for (uint32_t c = 0; c < n; c++) wr_vec_init(&batch->cols[c], s->schema->fields[c].type, WR_BATCH_MAX, true, batch->mem);
-        uint32_t rows = 0;
-        for (; i < s->kept.n && rows < WR_BATCH_MAX; ) {
-            kept_row *k = &s->kept.at[i];
-            if (k->count <= 0) {
-                i++;
-                continue;
-            }
-            if (!wr_rowcodec_get(s->codec, (wr_str){s->bytes.at + k->at, k->len}, batch->cols, rows, batch->mem)) wr_assert(!"own rows decode");
-            rows++;
-            k->count--;
-        }
-        batch->n_rows = rows;
-        for (uint32_t c = 0; c < n; c++) batch->cols[c].n = rows;
+    wr_row_at at = {0};
+    for (wr_batch *batch; (batch = wr_row_set_next(s->final, &at, WR_BATCH_MAX));) {
         wr_status status = put_batch(s, batch, err);
         wr_batch_unref(batch);
         WR_TRY(status);
@@ -360,20 +273,15 @@ static wr_status put_final(result_sink *s, wr_err *err) {
 static wr_status result_close(wr_sink *base, bool ok, wr_err *err) {
     result_sink *s = (result_sink *)base;
     wr_status    status = WR_OK;
-    if (ok && s->final_rows) status = put_final(s, err);
+    if (ok && s->final) status = put_final(s, err);
     if (ok && status == WR_OK && s->style == STYLE_TABLE && !s->header) { /* no rows: say what there would have been */
         put_header(s);
         wr_sbuf_addz(&s->out, "(no rows)\n");
         status = write_stream(stdout, &s->out, err);
     }
     wr_sbuf_free(&s->out);
-    wr_sbuf_free(&s->bytes);
-    wr_sbuf_free(&s->key);
-    wr_arr_free(&s->kept);
-    wr_free(s->slots);
+    wr_row_set_free(s->final);
     wr_free(s->widths);
-    if (s->acct && s->charged) wr_account_add(s->acct, -s->charged);
-    wr_arena_free(s->arena);
     wr_free(s);
     return status;
 }
@@ -383,16 +291,12 @@ static wr_status result_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
     (void)err;
     result_sink *s = wr_calloc(1, sizeof *s);
     const char  *style = ctx->print_style ? ctx->print_style : "table";
-    *s = (result_sink){.base = {&vt}, .schema = t->schema, .tz = ctx->tz, .acct = ctx->acct, .final_rows = ctx->final_rows};
-    s->style = !strcmp(style, "jsonl") ? STYLE_JSONL : !strcmp(style, "changelog-jsonl") ? STYLE_CHANGELOG : STYLE_TABLE;
+    *s = (result_sink){.base = {&vt}, .schema = t->schema, .tz = ctx->tz};
+    for (uint32_t i = 0; i < WR_COUNT_OF(STYLES); i++)
+        if (!strcmp(style, STYLES[i])) s->style = (result_style)i;
     s->widths = wr_calloc(t->schema->n + 1, sizeof *s->widths);
-    for (uint32_t c = 0; c < t->schema->n; c++) s->widths[c] = (uint32_t)wr_utf8_chars(t->schema->fields[c].name);
-    s->arena = wr_arena_new(NULL);
-    if (s->final_rows) {
-        wr_type *types = wr_new_n(s->arena, wr_type, t->schema->n + 1);
-        for (uint32_t c = 0; c < t->schema->n; c++) types[c] = t->schema->fields[c].type;
-        s->codec = wr_rowcodec_new(s->arena, types, t->schema->n);
-    }
+    for (uint32_t c = 0; c < t->schema->n; c++) s->widths[c] = (uint32_t)wr_text_width(t->schema->fields[c].name);
+    if (ctx->final_rows) s->final = wr_row_set_new(t->schema, ctx->acct);
     *out = &s->base;
     return WR_OK;
 }

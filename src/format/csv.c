@@ -425,3 +425,42 @@ static wr_status encoder_new(const wr_schema *schema, const wr_options *options,
 
 const wr_format wr_format_csv = {.name = "csv", .specs = specs, .changes = WR_FORMAT_APPEND, .can_write = true, .newline_in_record = true,
                                  .decoder_new = decoder_new, .encoder_new = encoder_new, .split = split};
+
+/* ---- rows for people and spreadsheets ---- */
+static void put_text(wr_str text, wr_sbuf *out) {
+    bool plain = text.len > 0;
+    for (size_t i = 0; i < text.len && plain; i++) plain = text.ptr[i] != ',' && text.ptr[i] != '"' && text.ptr[i] != '\n' && text.ptr[i] != '\r';
+    if (plain && text.ptr[0] != ' ' && text.ptr[text.len - 1] != ' ') {
+        wr_sbuf_add_str(out, text);
+        return;
+    }
+    wr_sbuf_addc(out, '"');
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '"') wr_sbuf_addc(out, '"');
+        wr_sbuf_addc(out, text.ptr[i]);
+    }
+    wr_sbuf_addc(out, '"');
+}
+
+void wr_csv_header(const wr_schema *schema, bool op, wr_sbuf *out) {
+    if (op) wr_sbuf_addz(out, "op");
+    for (uint32_t c = 0; c < schema->n; c++) {
+        if (c || op) wr_sbuf_addc(out, ',');
+        put_text(schema->fields[c].name, out);
+    }
+    wr_sbuf_addc(out, '\n');
+}
+
+void wr_csv_row(const wr_batch *batch, uint32_t row, const char *op, const struct wr_tz *tz, wr_sbuf *out) {
+    wr_sbuf cell = {0};
+    if (op) wr_sbuf_addz(out, op);
+    for (uint32_t c = 0; c < batch->n_cols; c++) {
+        if (c || op) wr_sbuf_addc(out, ',');
+        if (wr_vec_is_null(&batch->cols[c], row)) continue;
+        wr_sbuf_clear(&cell);
+        wr_vec_text(&batch->cols[c], row, tz, &cell);
+        put_text(wr_sbuf_str(&cell), out);
+    }
+    wr_sbuf_free(&cell);
+    wr_sbuf_addc(out, '\n');
+}

@@ -212,12 +212,25 @@ static wr_status group_agg_on_batch(wr_op *op, uint32_t input, wr_batch *batch, 
     return s;
 }
 
+/* What a batch engine says of no rows: COUNT 0, the others NULL. */
+static wr_status emit_empty(group_agg *g, wr_out *out, wr_err *err) {
+    wr_batch *b = wr_batch_new(g->opts.n_aggs, 64);
+    void     *block = wr_calloc(1, g->aggs->bytes + 1);
+    b->n_rows = 1;
+    for (uint32_t a = 0; a < g->opts.n_aggs; a++) {
+        wr_vec_init(&b->cols[a], g->opts.aggs[a].type, 1, false, b->mem);
+        wr_aggs_result(g->aggs, a, &block, 1, &b->cols[a], 0, 1, b->mem);
+    }
+    wr_free(block);
+    return wr_emit(out, b, err);
+}
+
 static wr_status group_agg_on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err) {
     group_agg *g = (group_agg *)op;
-    (void)out;
     *more = false;
     g->wm_us = wm_us;
     wr_status s = sweep(g, SWEEP_SLOTS * 4, err);
+    if (s == WR_OK && wm_us == WR_TIME_MAX && g->opts.row_when_empty && !wr_kmap_count(g->map)) s = emit_empty(g, out, err);
     if (g->aggs->has_heap) wr_kmap_charge(g->map, wr_aggs_heap_change(g->aggs));
     return s;
 }

@@ -180,6 +180,7 @@ typedef struct wr_group_agg_opts {
     int64_t         ttl_us;       /* 0 = for ever; event time of the operator's watermark when the input has one, else processing time */
     bool            ttl_event_time;
     bool            partial;      /* rows come through a local_agg: the input's last column is its */
+    bool            row_when_empty; /* no keys: at the end of an input without rows there is one, as in a batch engine */
 } wr_group_agg_opts;
 /* What one key costs with index and slack, from the structs that the operator allocates; key_bytes: average encoded key. Lists of values (per_value of
  * wr_agg_bytes) come on top. Windows: one key in one pane. Row bytes: encoded row. */

@@ -798,7 +798,7 @@ static bool reads_a_table(const wr_pnode *n) {
 /* A file that ends today is the log that does not end tomorrow: the same job must answer for its memory. Batch mode says that it will end. */
 static side_bound bound_of_side(phys *h, const wr_pnode *n, int side, int64_t ttl_us) {
     const pinfo *f = ph_info(h, n->inputs[side].node);
-    bool batch = wr_str_ieq(wr_catalog_get(h->p->ctx->catalog, "execution.runtime-mode"), WR_STR("batch"));
+    bool batch = pl_is_batch(h->p);
     if (f->bounded && (batch || !reads_a_table(n->inputs[side].node))) return SIDE_ENDS;
     if (ttl_us > 0) return SIDE_TTL;
     return f->by_keys || (f->updating && f->has_key) ? SIDE_KEYS : SIDE_NOTHING;
@@ -884,7 +884,7 @@ void ph_bill(phys *h) {
             if (s[0] == SIDE_NOTHING || s[1] == SIDE_NOTHING) refuse_unbounded(h, n, s);
         }
         if (keeps_all(n) && !h->p->accept_unbounded && n->bill.in[0].bound == SIDE_NOTHING) refuse_all_rows(h, n);
-        bool ends = ph_info(h, n)->bounded && wr_str_ieq(wr_catalog_get(h->p->ctx->catalog, "execution.runtime-mode"), WR_STR("batch"));
+        bool ends = ph_info(h, n)->bounded && pl_is_batch(h->p);
         if (n->kind == WR_P_MATCH && !h->p->accept_unbounded && !ends && !n->match.within_us && pl_match_endless(&n->match)) refuse_endless_match(h, n);
         bill_node(n, NULL, h->p->arena);
     }

@@ -611,12 +611,14 @@ static bool order_by_output(pl *p, const wr_ast_orders *orders, lnode **node, se
     return true;
 }
 
-static lnode *order_and_limit(pl *p, const wr_ast_query *q, lnode *n, const sel_order *so) {
+/* The last of a query is ORDER BY and LIMIT; with `sorted` the order is not a step of the plan but the receiver's. */
+static lnode *order_and_limit(pl *p, const wr_ast_query *q, lnode *n, const sel_order *so, sorted_query *sorted) {
     uint64_t limit = UINT64_MAX, offset = 0;
     if (!pl_constant_count(p, q->limit, "LIMIT", &limit) || !pl_constant_count(p, q->offset, "OFFSET", &offset)) return NULL;
     bool     cut = q->limit || q->offset;
     uint32_t visible = n->schema.n - so->n_hidden;
-    if (q->order_by.n) {
+    if (sorted) *sorted = (sorted_query){.n_hidden = so->n_hidden, .n_order = q->order_by.n, .order = so->keys};
+    if (q->order_by.n && (cut || !sorted)) {
         lnode *s = pl_node(p, cut ? L_TOP_N : L_SORT, q->order_by.at[0].at, 1, n, NULL);
         s->schema = n->schema;
         s->rank.n_order = q->order_by.n;
@@ -633,11 +635,11 @@ static lnode *order_and_limit(pl *p, const wr_ast_query *q, lnode *n, const sel_
         l->limit.n = limit;
         n = l;
     }
-    if (!so->n_hidden) return n;
+    if (!so->n_hidden || sorted) return n;
     return pl_calc(p, n, NULL, pl_identity(p, n), pl_names(p, n), visible, q->at);
 }
 
-lnode *pl_bind_query(pl *p, const wr_ast_query *q, pcte *ctes, bool top) {
+static lnode *bind_query(pl *p, const wr_ast_query *q, pcte *ctes, bool top, sorted_query *sorted) {
     if (q->recursive) return pl_unsupported(p, q->at, NULL, "WITH RECURSIVE");
     for (uint32_t i = 0; i < q->with.n; i++) {
         pcte *c = wr_new(p->arena, pcte);
@@ -652,9 +654,17 @@ lnode *pl_bind_query(pl *p, const wr_ast_query *q, pcte *ctes, bool top) {
     case WR_AST_QUERY_VALUES: n = bind_values(p, q); break;
     case WR_AST_QUERY_TABLE: n = named(p, &q->table, ctes); break;
     case WR_AST_QUERY_SET: n = bind_set(p, q, ctes); break;
-    case WR_AST_QUERY_NESTED: n = pl_bind_query(p, q->left, ctes, top); break;
+    case WR_AST_QUERY_NESTED: n = bind_query(p, q->left, ctes, top, q->order_by.n || q->limit || q->offset ? NULL : sorted); break;
     }
     if (!n) return NULL;
     if (q->kind != WR_AST_QUERY_SELECT && !order_by_output(p, &q->order_by, &n, &so)) return NULL;
-    return order_and_limit(p, q, n, &so);
+    if (sorted && q->kind == WR_AST_QUERY_NESTED && !q->order_by.n && !q->limit && !q->offset) return n; /* it said */
+    return order_and_limit(p, q, n, &so, sorted);
+}
+
+lnode *pl_bind_query(pl *p, const wr_ast_query *q, pcte *ctes, bool top) { return bind_query(p, q, ctes, top, NULL); }
+
+bool pl_bind_sorted(pl *p, const wr_ast_query *q, sorted_query *out) {
+    out->root = bind_query(p, q, NULL, true, out);
+    return out->root != NULL;
 }

@@ -233,6 +233,9 @@ typedef struct lateral { /* a correlated subquery in FROM, once for all values o
 enum { PL_OUTER = 1 << 16 };
 bool     pl_build_lateral(bind *b, const wr_ast_query *q, subquery *s, wr_expr **keys, uint32_t n_keys, lateral *out);
 typedef struct sel_order { const wr_ast_orders *orders; uint32_t n_hidden; wr_sort_key *keys; } sel_order;
+/* A query whose ORDER BY is taken off, for a receiver that sorts: the columns that only the order needs stay, at the end. */
+typedef struct sorted_query { lnode *root; uint32_t n_hidden, n_order; const wr_sort_key *order; } sorted_query;
+bool     pl_bind_sorted(pl *p, const wr_ast_query *q, sorted_query *out);
 lnode   *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *order);
 /* tvf.c */
 lnode   *pl_bind_tvf(pl *p, const wr_ast_ref *ref, pcte *ctes);
@@ -271,6 +274,7 @@ lnode   *pl_push(pl *p, lnode *n, wr_exprs preds);
 lnode   *pl_convert(pl *p, lnode *n);            /* NULL after a diagnostic */
 lnode   *pl_prune(pl *p, lnode *n, const bool *need, uint32_t *map);
 lnode   *pl_optimize(pl *p, lnode *n);
+bool     pl_is_batch(const pl *p); /* what ends is worth waiting for: execution.runtime-mode, or the caller said so */
 /* tables.c: what binding knows of a table's own expressions */
 typedef struct tinfo {
     const wr_table *table;
@@ -312,7 +316,7 @@ bool     pl_show(pl *p, const wr_ast_stmt *s, wr_sbuf *out);
 bool     pl_describe(pl *p, const wr_ast_stmt *s, wr_sbuf *out);
 
 /* physical.c */
-typedef struct lsink { const wr_table *table; bool is_result; lnode *root; wr_schema write_schema; wr_span at; } lsink;
+typedef struct lsink { const wr_table *table; bool is_result; lnode *root; wr_schema write_schema; wr_span at; uint32_t n_hidden, n_order; const wr_sort_key *order; } lsink;
 typedef WR_ARR(lsink) lsinks;
 wr_job_plan *pl_physical(pl *p, lsinks *sinks);
 /* bill.c */

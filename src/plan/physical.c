@@ -431,7 +431,8 @@ static wr_pnode *build_agg(phys *h, lnode *n) {
     if (n->kind == L_AGG) {
         int64_t ttl = ttl_of(h, n->agg.ttl_us);
         a->group_agg = (wr_group_agg_opts){.n_keys = n->agg.n_keys, .keys = n->agg.keys, .n_aggs = n->agg.n_aggs, .aggs = n->agg.aggs, .retract_input = retract,
-                                           .emit_before = true, .ttl_us = ttl, .ttl_event_time = ttl > 0 && ph_info(h, in)->watermarked};
+                                           .emit_before = true, .ttl_us = ttl, .ttl_event_time = ttl > 0 && ph_info(h, in)->watermarked,
+                                           .row_when_empty = !n->agg.n_keys && n->props.bounded && pl_is_batch(h->p)};
     } else {
         a->window_agg = (wr_window_agg_opts){.window = n->agg.window, .n_keys = n->agg.n_keys, .keys = n->agg.keys, .n_aggs = n->agg.n_aggs, .aggs = n->agg.aggs,
                                              .retract_input = retract, .out_start = n->agg.out_start, .out_end = n->agg.out_end, .out_time = n->agg.out_time,
@@ -719,6 +720,7 @@ static void build_sink(phys *h, lsink *s) {
     n->sink.is_result = s->is_result;
     if (!s->is_result) n->sink.connector = pl_table_info(p, s->table)->connector;
     n->sink.write_schema = s->write_schema;
+    n->sink.n_hidden = s->n_hidden, n->sink.n_order = s->n_order, n->sink.order = s->order;
     n->n_upsert_key = in->n_upsert_key;
     n->upsert_key = in->upsert_key;
     pinfo i = *ph_info(h, in);

@@ -73,6 +73,10 @@ static void apply_settings(driver *d, wr_span at) {
         bad_setting(d, at, "table.optimizer.agg-phase-strategy", phases, "'AUTO', 'ONE_PHASE' or 'TWO_PHASE'");
 }
 
+bool pl_is_batch(const pl *p) {
+    return (p->ctx->batch && !p->ctx->tail) || wr_str_ieq(wr_catalog_get(p->ctx->catalog, "execution.runtime-mode"), WR_STR("batch"));
+}
+
 static void list_settings(driver *d, wr_span at) {
     wr_sbuf                b = {0};
     size_t                 n;
@@ -258,6 +262,13 @@ static bool insert(driver *d, const wr_ast_stmt *s, lsinks *into) {
 }
 
 static bool select_into(driver *d, const wr_ast_stmt *s, lsinks *into) {
+    uint32_t     before = d->p.diags->list.n;
+    sorted_query o = {0};
+    if (d->p.ctx->batch && !d->p.ctx->tail && pl_bind_sorted(&d->p, s->query, &o) && (o.root = pl_optimize(&d->p, o.root)) && o.root->props.bounded) {
+        wr_arr_apush(d->p.arena, into, (lsink){.is_result = true, .root = o.root, .write_schema = o.root->schema, .at = s->at, .n_hidden = o.n_hidden, .n_order = o.n_order, .order = o.order});
+        return true;
+    }
+    if (d->p.diags->list.n > before) return false; /* said already */
     lnode *q = pl_bind_query(&d->p, s->query, NULL, true);
     if (q) q = pl_optimize(&d->p, q);
     if (!q) return false;

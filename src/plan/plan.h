@@ -84,7 +84,8 @@ struct wr_pnode {
         wr_unnest_opts          unnest;
         wr_spread_opts          spread;
         wr_over_opts            over;
-        struct { const wr_table *table; bool is_result; wr_schema write_schema; const wr_connector_ref *connector; /* NULL: result */ } sink; /* is_result: bare SELECT */
+        struct { const wr_table *table; bool is_result; wr_schema write_schema; const wr_connector_ref *connector; /* NULL: result */
+                 uint32_t n_hidden, n_order; const wr_sort_key *order; /* ctx.batch: the last columns are there for the order only */ } sink; /* is_result: bare SELECT */
     };
 };
 
@@ -110,6 +111,7 @@ typedef struct wr_plan_ctx {
     wr_catalog *catalog;         /* filled by CREATE statements; settings by SET */
     bool        accept_unbounded;/* --set state.unbounded=accepted, or SET in the script */
     bool        tail;            /* force tail mode (test matrix) */
+    bool        batch;           /* a bare SELECT whose input ends gives the rows of a batch engine: the receiver adds changes up and sorts (sink.order) */
     /* Asked for each table used; run/ or cli/ supplies the connector registry so that plan/ need not know connect/. */
     const wr_connector_ref *(*connector)(wr_str name);
     /* Validates options (did-you-mean etc.), adds diagnostics; false on error. */

@@ -302,6 +302,7 @@ const wr_keyword *wr_sql_keyword(wr_str word) {
 }
 
 const wr_keyword *wr_sql_keyword_at(size_t i) { return i < WR_COUNT_OF(KEYWORDS) ? &KEYWORDS[i] : NULL; }
+const char       *wr_sql_word_at(size_t i) { return i < WR_COUNT_OF(KEYWORDS) ? KEYWORDS[i].text : NULL; }
 const char       *wr_sql_flink_word_at(size_t i) { return i < WR_COUNT_OF(FLINK_RESERVED) ? FLINK_RESERVED[i] : NULL; }
 
 static bool flink_reserved(wr_str word) {

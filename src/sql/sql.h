@@ -626,5 +626,11 @@ void wr_sql_query_text(const wr_ast_query *query, wr_sbuf *out);
 void wr_sql_name_text(wr_ast_name name, wr_sbuf *out);   /* a.b.`c d` */
 void wr_sql_ident_text(wr_ast_ident ident, wr_sbuf *out); /* backticks only where needed to be read back */
 
+/* Length of the first statement of a text that may go on, with its ';' (a STATEMENT SET ends behind its END); 0: it is not whole yet. *blank: nothing but
+ * white space and comments was found (before the ';'). */
+size_t wr_sql_statement_end(wr_str text, bool *blank);
+/* The words of the language, in no order; NULL behind the last. */
+const char *wr_sql_word_at(size_t i);
+
 /* Words that must be put in backticks to serve as a name (Flink reserves more: keywords.c). */
 bool wr_sql_is_reserved(wr_str word);

@@ -314,6 +314,11 @@ static int compare_fixed(wr_storage storage, const uint8_t *x, const uint8_t *y)
     }
 }
 
+bool wr_rowcodec_is_null(const wr_rowcodec *codec, wr_str row, uint32_t col) {
+    wr_assert(row.len >= codec->null_bytes);
+    return (uint8_t)row.ptr[col / 8] >> col % 8 & 1;
+}
+
 int wr_rowcodec_compare(const wr_rowcodec *codec, wr_str a, wr_str b, uint32_t col) {
     const uint8_t *x = (const uint8_t *)a.ptr, *y = (const uint8_t *)b.ptr;
     const step    *s = &codec->steps[col];

@@ -12,5 +12,6 @@ wr_rowcodec *wr_rowcodec_new(wr_arena *arena, const wr_type *types, uint32_t n);
 void wr_rowcodec_put(const wr_rowcodec *codec, const wr_batch *batch, const uint32_t *cols, uint32_t row, wr_sbuf *out);
 /* Decodes one row into rows `row` of dst[0..n-1] (allocated); long strings are copied into mem. False if the bytes are damaged. */
 bool wr_rowcodec_get(const wr_rowcodec *codec, wr_str bytes, wr_vec *dst, uint32_t row, wr_mem *mem);
+bool wr_rowcodec_is_null(const wr_rowcodec *codec, wr_str row, uint32_t col); /* of an encoded row */
 /* Order of two encoded rows on column `col`, as wr_vec_compare. */
 int  wr_rowcodec_compare(const wr_rowcodec *codec, wr_str a, wr_str b, uint32_t col);
