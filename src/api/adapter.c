@@ -73,6 +73,16 @@ static bool bounded(const wr_table *table) {
     return ends;
 }
 
+static int lookup(const wr_table *table) {
+    const wr_connector *c = wr_connector_find(table->connector);
+    if (!c) return WR_LOOKUP_NOT;
+    wr_arena     *arena = wr_arena_new(NULL);
+    wr_table_info info = info_of(arena, table, true);
+    int           way = (int)wr_lookup_way_of(c, &info);
+    wr_arena_free(arena);
+    return way;
+}
+
 enum { CONNECTORS_MAX = 64 };
 
 const wr_connector_ref *adapter_connector(wr_str name) {
@@ -89,7 +99,7 @@ const wr_connector_ref *adapter_connector(wr_str name) {
         ref = &refs[n_refs++];
         *ref = (wr_connector_ref){.name = c->name, .is_source = c->source_new != NULL, .is_sink = c->sink_new != NULL, .parallel_sink = c->parallel_sink,
                                   .needs_format = c->needs_format, .metadata = c->metadata, .source_changes = source_changes, .sink_takes = sink_takes,
-                                  .guarantee = guarantee, .bounded = bounded};
+                                  .guarantee = guarantee, .bounded = bounded, .lookup = lookup};
     }
     atomic_flag_clear(&lock);
     return ref;

@@ -52,6 +52,7 @@ typedef struct wr_connector_ref {
     int (*sink_takes)(const wr_table *table);     /* 0 append, 1 upsert by primary key, 2 all kinds */
     int (*guarantee)(const wr_table *table);      /* 0 at least once, 1 idempotent, 2 exactly once */
     bool (*bounded)(const wr_table *table);
+    int (*lookup)(const wr_table *table);         /* asked by key in lookup joins: 0 no, 1 it is read as a whole, 2 yes */
 } wr_connector_ref;
 
 /* A catalog (database '') or a database of one. */

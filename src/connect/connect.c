@@ -173,7 +173,7 @@ static void check_column(const wr_table_info *t, const wr_option *o, wr_str colu
 static const wr_connector *check_connector(const wr_table_info *t, bool as_source, wr_diags *diags) {
     const wr_option    *o = wr_options_find(&t->options, "connector");
     const wr_connector *c = o ? wr_connector_find(wr_str_trim(o->value)) : NULL;
-    if (c && (as_source ? c->source_new != NULL : c->sink_new != NULL)) return c;
+    if (c && (as_source ? c->source_new || c->lookup_new : c->sink_new != NULL)) return c;
     if (c) wr_diags_add(diags, WR_SEV_ERROR, "WR123", o->at, "table '%.*s': the connector '%s' cannot be %s", WR_FMT(t->name), c->name, as_source ? "read" : "written to");
     else if (o) wr_diags_add(diags, WR_SEV_ERROR, "WR123", o->at, "there is no connector '%.*s'", WR_FMT(o->value));
     else wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s' has no 'connector'", WR_FMT(t->name));
@@ -207,7 +207,7 @@ bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *di
     uint32_t            before = diags->n_errors;
     const wr_connector *c = check_connector(t, as_source, diags);
     if (!c) return false;
-    spec_sets        sets = {{common_specs, c->specs, wr_source_specs}, 3}; /* a table may be read and written: source options are never wrong */
+    spec_sets        sets = {{common_specs, c->specs, wr_source_specs, wr_lookup_specs}, 4}; /* a table may be read and written: source options are never wrong */
     const wr_option *f = wr_options_find(&t->options, "format");
     const wr_format *format = f ? wr_format_find(wr_str_trim(f->value)) : NULL;
     if (c->needs_format) {

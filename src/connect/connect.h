@@ -109,6 +109,25 @@ wr_status wr_output_look(wr_world *world, wr_output *output, wr_err *err);
 /* All of one database in one transaction, files by renaming. `epoch`: of the checkpoint that is to be recovered from afterwards, in place of `was`. */
 wr_status wr_outputs_swap(wr_world *world, const wr_output *outputs, uint32_t n, uint64_t epoch, uint64_t was, wr_err *err);
 
+/* ---- tables that are asked by key: FOR SYSTEM_TIME AS OF processing time (lookup.c) ---- */
+typedef struct wr_lookup wr_lookup;
+typedef struct wr_lookup_rows { WR_ARR(wr_batch *) batches; uint64_t n_bad; } wr_lookup_rows; /* n_bad: records left out ('on-error' = 'skip') */
+typedef struct wr_lookup_vt {
+    const char *name;
+    /* The rows whose key columns are equal to one of the keys, in any order, appended to `out` in batches of the table's schema (columns that nobody needs:
+     * all NULL). keys: a column for each key column, all rows live, distinct, without NULLs; NULL = the whole table. May block. An error with `retriable`
+     * is tried again. One thread at a time. */
+    wr_status (*get)(wr_lookup *, const wr_batch *keys, wr_lookup_rows *out, wr_err *);
+    void      (*close)(wr_lookup *);
+} wr_lookup_vt;
+struct wr_lookup { const wr_lookup_vt *vt; };
+typedef enum wr_lookup_way { WR_LOOKUP_NOT, WR_LOOKUP_WHOLE, WR_LOOKUP_BY_KEY } wr_lookup_way; /* WHOLE: it can only be read as a whole, so it is kept in memory */
+struct wr_connector;
+wr_lookup_way wr_lookup_way_of(const struct wr_connector *c, const wr_table_info *table);
+/* One for each thread that asks. `whole`: it will be asked for the whole table only. */
+wr_status wr_lookup_open(const wr_table_info *table, const uint32_t *keys, uint32_t n_keys, bool whole, wr_connect_ctx *ctx, wr_lookup **out, wr_err *err);
+extern const wr_option_spec wr_lookup_specs[];
+
 typedef struct wr_connector {
     const char           *name;
     const char           *doc;       /* one line */
@@ -124,6 +143,10 @@ typedef struct wr_connector {
     wr_guarantee  (*guarantee)(const wr_table_info *);   /* sinks, with checkpoints on */
     bool parallel_sink;                                  /* one instance per worker is fine (blackhole) */
     bool (*bounded)(const wr_table_info *);              /* sources: will the input end? from options only */
+    /* Tables that can be asked by key. NULL: a source that ends can be read as a whole. */
+    wr_status (*lookup_new)(const wr_table_info *, const uint32_t *keys, uint32_t n_keys, wr_connect_ctx *, wr_lookup **, wr_err *);
+    /* A number that is another one when the table has changed. NULL: that cannot be seen. */
+    wr_status (*version)(const wr_table_info *, wr_connect_ctx *, uint64_t *out, wr_err *);
 } wr_connector;
 const wr_connector *wr_connector_find(wr_str name);
 const wr_connector *const *wr_connectors(size_t *n);

@@ -9,10 +9,9 @@
  *            TIME, TIMESTAMP TEXT in SQL's form, TIMESTAMP_LTZ in UTC with Z; BYTES BLOB; ARRAY, MAP, ROW TEXT as JSON.
  * State      the changes since the last prepare or flush, charged to the account.
  * Thread     one worker; the database handle is its own.                                                                */
-#include "connect/parts.h"
+#include "connect/sqlite_parts.h"
 #include "type/decimal.h"
 #include "type/rowcodec.h"
-#include <sqlite3.h>
 #include <stdio.h>
 
 enum { STAGED_VERSION = 1, SCRATCH_ROWS = 512, LOG_BYTES = 8 << 20 };
@@ -73,7 +72,7 @@ static wr_status run(sqlite_sink *s, const char *sql, const char *what, wr_err *
 
 /* ---- statements ---- */
 
-static void put_name(wr_sbuf *out, wr_str name) {
+void sqlite_put_name(wr_sbuf *out, wr_str name) {
     wr_sbuf_addc(out, '"');
     for (size_t i = 0; i < name.len; i++) {
         if (name.ptr[i] == '"') wr_sbuf_addc(out, '"');
@@ -108,19 +107,19 @@ static bool is_key(const sqlite_sink *s, uint32_t col) {
 static void key_names(const sqlite_sink *s, wr_sbuf *sql) {
     for (uint32_t k = 0; k < s->n_key; k++) {
         if (k) wr_sbuf_addz(sql, ", ");
-        put_name(sql, s->schema->fields[s->key[k]].name);
+        sqlite_put_name(sql, s->schema->fields[s->key[k]].name);
     }
 }
 
 static wr_status create_table(sqlite_sink *s, wr_err *err) {
     wr_sbuf sql = {0};
     wr_sbuf_addz(&sql, "CREATE TABLE IF NOT EXISTS ");
-    put_name(&sql, wr_str_of(s->table));
+    sqlite_put_name(&sql, wr_str_of(s->table));
     wr_sbuf_addz(&sql, " (");
     for (uint32_t c = 0; c < s->schema->n; c++) {
         const wr_field *f = &s->schema->fields[c];
         if (c) wr_sbuf_addz(&sql, ", ");
-        put_name(&sql, f->name);
+        sqlite_put_name(&sql, f->name);
         wr_sbuf_printf(&sql, " %s%s", column_type(f->type), f->type.nullable ? "" : " NOT NULL");
     }
     if (s->n_key) {
@@ -168,11 +167,11 @@ static wr_status check_table(sqlite_sink *s, wr_err *err) {
 static wr_status prepare_put(sqlite_sink *s, wr_err *err) {
     wr_sbuf sql = {0};
     wr_sbuf_addz(&sql, "INSERT INTO ");
-    put_name(&sql, wr_str_of(s->table));
+    sqlite_put_name(&sql, wr_str_of(s->table));
     wr_sbuf_addz(&sql, " (");
     for (uint32_t c = 0; c < s->schema->n; c++) {
         if (c) wr_sbuf_addz(&sql, ", ");
-        put_name(&sql, s->schema->fields[c].name);
+        sqlite_put_name(&sql, s->schema->fields[c].name);
     }
     wr_sbuf_addz(&sql, ") VALUES (");
     for (uint32_t c = 0; c < s->schema->n; c++) wr_sbuf_printf(&sql, "%s?%u", c ? ", " : "", c + 1);
@@ -186,9 +185,9 @@ static wr_status prepare_put(sqlite_sink *s, wr_err *err) {
             if (is_key(s, c)) continue;
             if (!first) wr_sbuf_addz(&sql, ", ");
             first = false;
-            put_name(&sql, s->schema->fields[c].name);
+            sqlite_put_name(&sql, s->schema->fields[c].name);
             wr_sbuf_addz(&sql, " = excluded.");
-            put_name(&sql, s->schema->fields[c].name);
+            sqlite_put_name(&sql, s->schema->fields[c].name);
         }
     }
     int code = sqlite3_prepare_v3(s->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &s->put, NULL);
@@ -203,10 +202,10 @@ static wr_status prepare_delete(sqlite_sink *s, wr_err *err) {
     if (!s->n_key) return WR_OK;
     wr_sbuf sql = {0};
     wr_sbuf_addz(&sql, "DELETE FROM ");
-    put_name(&sql, wr_str_of(s->table));
+    sqlite_put_name(&sql, wr_str_of(s->table));
     for (uint32_t k = 0; k < s->n_key; k++) {
         wr_sbuf_addz(&sql, k ? " AND " : " WHERE ");
-        put_name(&sql, s->schema->fields[s->key[k]].name);
+        sqlite_put_name(&sql, s->schema->fields[s->key[k]].name);
         wr_sbuf_printf(&sql, " IS ?%u", k + 1);
     }
     int code = sqlite3_prepare_v3(s->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &s->del, NULL);
@@ -216,19 +215,17 @@ static wr_status prepare_delete(sqlite_sink *s, wr_err *err) {
 
 /* ---- applying changes ---- */
 
-static int bind_text(sqlite_sink *s, sqlite3_stmt *st, int at) { return sqlite3_bind_text(st, at, s->text.at ? s->text.at : "", (int)s->text.len, SQLITE_TRANSIENT); }
-
-static int bind_nested(sqlite_sink *s, sqlite3_stmt *st, int at, const wr_vec *vec, uint32_t row) {
+static int bind_nested(sqlite3_stmt *st, int at, const wr_vec *vec, uint32_t row, wr_sbuf *scratch) {
     static const wr_json_style style = {.sep = ' '};
     wr_field  field = {WR_STR("v"), vec->type};
     wr_schema schema = {1, &field};
     wr_batch  batch = {.n_rows = row + 1, .n_cols = 1, .cols = (wr_vec *)(uintptr_t)vec};
-    wr_sbuf_clear(&s->text);
-    wr_json_row(&schema, &batch, row, NULL, &style, &s->text); /* {"v":...} */
-    return sqlite3_bind_text(st, at, s->text.at + 5, (int)s->text.len - 6, SQLITE_TRANSIENT);
+    wr_sbuf_clear(scratch);
+    wr_json_row(&schema, &batch, row, NULL, &style, scratch); /* {"v":...} */
+    return sqlite3_bind_text(st, at, scratch->at + 5, (int)scratch->len - 6, SQLITE_TRANSIENT);
 }
 
-static int bind_value(sqlite_sink *s, sqlite3_stmt *st, int at, const wr_vec *vec, uint32_t row) {
+int sqlite_bind(sqlite3_stmt *st, int at, const wr_vec *vec, uint32_t row, wr_sbuf *scratch) {
     if (wr_vec_is_null(vec, row)) return sqlite3_bind_null(st, at);
     switch (vec->type.id) {
     case WR_T_BOOLEAN: return sqlite3_bind_int(st, at, ((const uint8_t *)vec->data)[row]);
@@ -262,11 +259,11 @@ static int bind_value(sqlite_sink *s, sqlite3_stmt *st, int at, const wr_vec *ve
     case WR_T_ARRAY:
     case WR_T_MAP:
     case WR_T_MULTISET:
-    case WR_T_ROW: return bind_nested(s, st, at, vec, row);
+    case WR_T_ROW: return bind_nested(st, at, vec, row, scratch);
     default:
-        wr_sbuf_clear(&s->text);
-        wr_vec_text(vec, row, NULL, &s->text);
-        return bind_text(s, st, at);
+        wr_sbuf_clear(scratch);
+        wr_vec_text(vec, row, NULL, scratch);
+        return sqlite3_bind_text(st, at, scratch->at ? scratch->at : "", (int)scratch->len, SQLITE_TRANSIENT);
     }
 }
 
@@ -291,7 +288,7 @@ static wr_status apply_one(sqlite_sink *s, uint8_t kind, uint32_t row, wr_err *e
     int           code = SQLITE_OK;
     if (!st) return wr_fail(err, WR_UNSUPPORTED, "0A000", "the table '%.*s' has no PRIMARY KEY, and a row is to be deleted from it", WR_FMT(s->name));
     uint32_t n = adds ? s->schema->n : s->n_key;
-    for (uint32_t i = 0; i < n && code == SQLITE_OK; i++) code = bind_value(s, st, (int)i + 1, &s->scratch->cols[adds ? i : s->key[i]], row);
+    for (uint32_t i = 0; i < n && code == SQLITE_OK; i++) code = sqlite_bind(st, (int)i + 1, &s->scratch->cols[adds ? i : s->key[i]], row, &s->text);
     if (code == SQLITE_OK) code = sqlite3_step(st);
     sqlite3_reset(st);
     return code == SQLITE_DONE || code == SQLITE_OK ? WR_OK : fail_sqlite(s, code, "write a row", err);
@@ -501,4 +498,5 @@ static wr_status output(const wr_table_info *t, wr_connect_ctx *ctx, wr_output *
 static wr_sink_takes takes(const wr_table_info *t) { return t->n_key ? WR_SINK_UPSERT : WR_SINK_APPEND; }
 static wr_guarantee  guarantee(const wr_table_info *t) { return (void)t, WR_EXACTLY_ONCE; }
 
-const wr_connector wr_connector_sqlite = {.name = "sqlite", .doc = "a table of an SQLite database: upsert by PRIMARY KEY, or append; exactly once", .specs = specs, .sink_new = sqlite_new, .output = output, .takes = takes, .guarantee = guarantee};
+const wr_connector wr_connector_sqlite = {.name = "sqlite", .doc = "a table of an SQLite database: upsert by PRIMARY KEY, or append; exactly once; asked by key in lookup joins", .specs = specs, .sink_new = sqlite_new, .output = output, .takes = takes, .guarantee = guarantee,
+                                          .lookup_new = sqlite_lookup_new, .version = sqlite_version};

@@ -7,13 +7,9 @@
 extern const wr_format wr_format_json, wr_format_csv, wr_format_raw, wr_format_debezium, wr_format_upsert;
 
 /* ---- scalar.c ---- */
-typedef enum wr_put { WR_PUT_OK, WR_PUT_TYPE, WR_PUT_RANGE } wr_put; /* WR_PUT_TYPE: not of that type; WR_PUT_RANGE: is, but does not fit */
 bool   wr_scalar_int(wr_str text, int64_t *out); /* trims; sign and digits; false also when it does not fit */
-/* Text of a scalar into row `row`. Strings are borrowed (mem keeps them). Integers: text with a fraction is WR_PUT_TYPE. sep: 'T' or ' '. */
-wr_put wr_scalar_put(wr_str text, char sep, wr_vec *vec, uint32_t row, wr_mem *mem);
 /* The text of a number (JSON's or CSV's) into a numeric column: fractions are cut for integers, DECIMAL keeps all digits. */
 wr_put wr_scalar_put_number(wr_str text, wr_vec *vec, uint32_t row);
-void   wr_scalar_expected(wr_type type, char sep, wr_sbuf *out); /* "INT", "TIMESTAMP(3) as 'yyyy-MM-dd HH:mm:ss[.fff]'" */
 void   wr_base64(const void *bytes, size_t len, wr_sbuf *out);
 /* Timestamps as Flink's formats write them: no trailing zeros in the fraction; LTZ ends with Z. */
 void   wr_scalar_timestamp_text(int64_t ticks, wr_type type, char sep, wr_sbuf *out);

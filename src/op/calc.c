@@ -54,7 +54,7 @@ static const wr_op_vt calc_vt = {
 };
 wr_op *wr_calc_new(const wr_calc_opts *opts, wr_op_ctx *ctx) {
     calc *c = wr_calloc(1, sizeof *c);
-    c->op = (wr_op){&calc_vt, ctx};
+    c->op = (wr_op){.vt = &calc_vt, .ctx = ctx};
     c->opts = *opts;
     if (opts->filter) c->filter = wr_prog_new(&opts->filter, 1, ctx->tz, ctx->world);
     if (c->filter && opts->input) wr_prog_names(c->filter, opts->input);

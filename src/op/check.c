@@ -104,6 +104,11 @@ static wr_status check_on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool 
     c->ended = wm_us == WR_TIME_MAX;
     return WR_OK;
 }
+static wr_status check_on_step(wr_op *op, wr_out *out, bool *moved, wr_err *err) {
+    check *c = (check *)op;
+    c->real = out;
+    return c->inner->on_step(c->inner, &c->out, moved, err);
+}
 static int64_t check_output_watermark(const wr_op *op, int64_t wm_us) {
     const check *c = (const check *)op;
     return c->inner->vt->output_watermark(c->inner, wm_us);
@@ -129,14 +134,14 @@ wr_op *wr_op_check(wr_op *inner, const wr_schema *const *inputs, uint32_t n_inpu
         .name = inner->vt->name, .on_batch = check_on_batch, .on_watermark = check_on_watermark, .output_watermark = check_output_watermark,
         .save = check_save, .load = check_load, .usage = check_usage, .limit = check_limit, .close = check_close,
     };
-    c->op = (wr_op){&c->vt, inner->ctx};
+    c->op = (wr_op){.vt = &c->vt, .ctx = inner->ctx, .on_step = inner->on_step ? check_on_step : NULL};
     c->inner = inner;
     c->out = (wr_out){check_emit, check_full};
     c->n_inputs = WR_MIN(n_inputs, 2u);
     for (uint32_t i = 0; i < c->n_inputs; i++) c->inputs[i] = inputs[i];
     c->output = output;
     c->append_only = output_append_only;
-    c->pairs = strcmp(inner->vt->name, "calc") != 0 && strcmp(inner->vt->name, "unnest") != 0; /* they may leave out one of a pair */
+    c->pairs = strcmp(inner->vt->name, "calc") != 0 && strcmp(inner->vt->name, "unnest") != 0 && strcmp(inner->vt->name, "lookup_join") != 0; /* they may leave out one of a pair */
     c->wm_us = c->sent_us = WR_TIME_MIN;
     c->time_col = -1;
     uint32_t n_times = 0;

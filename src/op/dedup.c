@@ -369,7 +369,7 @@ double wr_dedup_key_bytes(const wr_dedup_opts *opts, double key_bytes, double ro
 }
 wr_op *wr_dedup_new(const wr_dedup_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     dedup *d = wr_calloc(1, sizeof *d);
-    d->op = (wr_op){&dedup_vt, ctx};
+    d->op = (wr_op){.vt = &dedup_vt, .ctx = ctx};
     d->opts = *opts;
     d->arena = wr_arena_new(ctx->acct);
     d->opts.keys = wr_op_copy_cols(d->arena, opts->keys, opts->n_keys);

@@ -283,7 +283,7 @@ double wr_group_agg_key_bytes(const wr_group_agg_opts *opts, double key_bytes) {
 
 wr_op *wr_group_agg_new(const wr_group_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     group_agg *g = wr_calloc(1, sizeof *g);
-    g->op = (wr_op){&group_agg_vt, ctx};
+    g->op = (wr_op){.vt = &group_agg_vt, .ctx = ctx};
     g->opts = *opts;
     g->arena = wr_arena_new(ctx->acct);
     g->opts.keys = wr_op_copy_cols(g->arena, opts->keys, opts->n_keys);

@@ -58,7 +58,7 @@ wr_op *wr_limit_new(const wr_limit_opts *opts, const wr_schema *input, wr_op_ctx
         return wr_top_n_new(&(wr_top_n_opts){.first = opts->offset + 1, .last = last, .retract_input = true, .emit_before = true, .window_end = -1}, input, ctx);
     }
     limit *l = wr_calloc(1, sizeof *l);
-    l->op = (wr_op){&limit_vt, ctx};
+    l->op = (wr_op){.vt = &limit_vt, .ctx = ctx};
     l->opts = *opts;
     return &l->op;
 }

@@ -269,7 +269,7 @@ static const wr_op_vt local_agg_vt = {
 
 wr_op *wr_local_agg_new(const wr_local_agg_opts *opts, wr_op_ctx *ctx) {
     local_agg *l = wr_calloc(1, sizeof *l);
-    l->op = (wr_op){&local_agg_vt, ctx};
+    l->op = (wr_op){.vt = &local_agg_vt, .ctx = ctx};
     l->opts = *opts;
     l->arena = wr_arena_new(ctx->acct);
     l->opts.keys = wr_op_copy_cols(l->arena, opts->keys, opts->n_keys);

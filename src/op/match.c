@@ -450,7 +450,7 @@ static void make_programs(wr_match *m, wr_op_ctx *ctx) {
 }
 wr_op *wr_match_new(const wr_match_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     wr_match *m = wr_calloc(1, sizeof *m);
-    m->op = (wr_op){&match_vt, ctx};
+    m->op = (wr_op){.vt = &match_vt, .ctx = ctx};
     m->opts = *opts; /* its lists outlive the operator, as expressions do */
     m->arena = wr_arena_new(ctx->acct);
     m->types = wr_op_types(m->arena, input);

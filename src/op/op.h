@@ -50,6 +50,9 @@ typedef struct wr_op_ctx {      /* owned by the runtime, outlives the operator *
     const char  *id;            /* of the operator: stable name of its tables in the tier; NULL: its vt->name */
     uint32_t     batch_rows;    /* most rows of an emitted batch, 1..WR_BATCH_MAX */
     int64_t      now_us;        /* processing time, set by the runtime before each call */
+    /* Said by operators with on_step: */
+    bool         waiting;       /* rows are under way inside: neither the end of input nor idleness may pass them */
+    bool         stalled;       /* no more rows for now */
 } wr_op_ctx;
 
 typedef struct wr_out wr_out;   /* where an operator's batches go; implemented by run/ and by tests */
@@ -65,6 +68,8 @@ typedef struct wr_op_usage {    /* what the operator remembers, for the bill, to
     int64_t  oldest_us;         /* event time of the oldest thing kept, WR_TIME_MAX if none */
     uint64_t tier_keys;         /* of keys: those that are in the tier only (or whose value is) */
     uint64_t tier_loads, tier_evictions; /* keys that came back, keys that left, since the start */
+    uint64_t lookup_hits, lookup_asked, lookup_retries, lookup_reloads; /* lookup joins: keys found in the cache, keys asked for, keys and questions asked again, whole tables read */
+    int64_t  cache_bytes;       /* of state_bytes: a cache, which is no state */
     bool     spills;            /* a limit has an effect on it */
 } wr_op_usage;
 
@@ -86,6 +91,9 @@ typedef struct wr_op_vt {
 struct wr_op {
     const wr_op_vt *vt;
     wr_op_ctx      *ctx;
+    /* For what happens without input: processing time passes, answers come. Called once in each step of the worker, ctx->now_us is set; emits no more
+     * when out->full. *moved: something did. After it the output watermark is asked for again. NULL: nothing does. */
+    wr_status (*on_step)(wr_op *op, wr_out *out, bool *moved, wr_err *err);
 };
 /* Defaults for slots that an operator does not need; a vtable is always complete. */
 wr_status wr_op_no_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err);
@@ -229,6 +237,50 @@ typedef struct wr_temporal_join_opts {  /* left is append-only; right is a chang
     wr_expr     *residual;
 } wr_temporal_join_opts;
 wr_op *wr_temporal_join_new(const wr_temporal_join_opts *opts, const wr_schema *left, const wr_schema *right, wr_op_ctx *ctx);
+/* ---- lookup join: each left row with the rows that a table outside has for its key when it comes. Output as a join's ---- */
+typedef struct wr_ask wr_ask;
+struct wr_ask {                         /* one question: made and freed by the operator, the asker's until done */
+    wr_batch    *keys;                  /* a row a key: all live, distinct, without NULLs; columns in the order of opts.keys */
+    WR_ARR(wr_batch *) rows;            /* the answer in any order: right columns, at most WR_BATCH_MAX rows each */
+    wr_status    status;
+    wr_err       err;
+    uint32_t     retries;               /* after errors that may pass */
+    uint32_t     reloads;               /* the whole table was read for it */
+    _Atomic bool done;
+    wr_ask      *next;
+};
+typedef struct wr_asker wr_asker;
+struct wr_asker {                       /* implemented by run/ and by tests; belongs to one operator */
+    void    (*ask)(wr_asker *asker, wr_ask *ask);
+    void    (*step)(wr_asker *asker);   /* where there are no threads: answers the next question */
+    int64_t (*bytes)(wr_asker *asker);  /* of a table that it holds */
+    void    (*close)(wr_asker *asker);  /* waits for what is under way; questions are their owner's again */
+};
+typedef enum wr_lookup_cache { WR_LOOKUP_CACHE_NONE, WR_LOOKUP_CACHE_PARTIAL, WR_LOOKUP_CACHE_FULL } wr_lookup_cache; /* FULL: the asker holds the table */
+typedef struct wr_lookup_join_opts {
+    wr_join_kind    kind;               /* INNER or LEFT */
+    wr_join_keys    keys;               /* left: columns of the input; right: of the answer */
+    wr_expr        *residual;           /* over left ++ right, or NULL */
+    bool            kept;               /* the input takes rows back: what was found first for a row is kept until then */
+    bool            ordered;            /* rows leave in the order in which they came */
+    uint32_t        capacity;           /* questions under way */
+    int64_t         timeout_us;         /* of a question with its retries, 0 = none */
+    bool            retry_miss;         /* ask again for keys that gave nothing ... */
+    uint32_t        attempts;           /* ... until so many questions */
+    int64_t         retry_delay_us;
+    wr_lookup_cache cache;
+    int64_t         cache_rows, cache_bytes, expire_write_us, expire_access_us; /* PARTIAL; 0 = no bound */
+    bool            cache_missing;      /* also that there is nothing */
+    uint32_t        max_retries;        /* the asker's: after errors that may pass */
+    /* FULL: when the table is read again, looked at when a question comes. Neither: when it has changed, if that can be seen */
+    int64_t         reload_us, reload_at_us, check_us; /* every so often; at that time of the day, local, every reload_days; how often to look for a change */
+    int64_t         reload_days;
+    bool            reload_fixed_rate;
+} wr_lookup_join_opts;
+wr_op *wr_lookup_join_new(const wr_lookup_join_opts *opts, const wr_schema *left, const wr_schema *right, wr_asker *asker /* (takes) */, wr_op_ctx *ctx);
+double wr_lookup_cache_entry_bytes(double key_bytes, double row_bytes); /* a key with one row in the cache */
+double wr_kept_row_bytes(double row_bytes, double kept_bytes);          /* an input row and what was computed for it */
+
 typedef struct wr_join_opts {           /* regular join, both sides kept; any changelog on both inputs; output retracts where needed */
     wr_join_kind kind;
     wr_join_keys keys;

@@ -775,7 +775,7 @@ wr_op *wr_over_new(const wr_over_opts *opts, const wr_schema *input, wr_op_ctx *
     wr_schema kept = {n_kept, fields};
     wr_join_base_init(&o->base, WR_JOIN_INNER, &(wr_join_keys){0}, NULL, input, &kept, ctx);
     wr_free(fields);
-    o->base.op = (wr_op){&over_vt, ctx};
+    o->base.op = (wr_op){.vt = &over_vt, .ctx = ctx};
     o->kept_col = wr_op_copy_cols(o->base.arena, cols, n_kept);
     wr_free(cols);
     o->n_cols = input->n, o->n_kept = n_kept;

@@ -175,7 +175,7 @@ static const wr_op_vt time_sort_vt = {
 };
 wr_op *wr_time_sort_new(const wr_time_sort_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     time_sort *s = wr_calloc(1, sizeof *s);
-    s->op = (wr_op){&time_sort_vt, ctx};
+    s->op = (wr_op){.vt = &time_sort_vt, .ctx = ctx};
     s->opts = *opts;
     s->arena = wr_arena_new(ctx->acct);
     wr_sort_key *order = wr_new_n(s->arena, wr_sort_key, opts->n_order ? opts->n_order : 1);

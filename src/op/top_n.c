@@ -405,7 +405,7 @@ double wr_top_n_row_bytes(const wr_top_n_opts *opts, double row_bytes, double or
 
 wr_op *wr_top_n_new(const wr_top_n_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     wr_top_n *t = wr_calloc(1, sizeof *t);
-    t->op = (wr_op){&top_n_vt, ctx};
+    t->op = (wr_op){.vt = &top_n_vt, .ctx = ctx};
     t->opts = *opts;
     t->arena = wr_arena_new(ctx->acct);
     t->opts.keys = wr_op_copy_cols(t->arena, opts->keys, opts->n_keys);

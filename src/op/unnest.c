@@ -96,7 +96,7 @@ static const wr_op_vt unnest_vt = {
 wr_op *wr_unnest_new(const wr_unnest_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     unnest       *u = wr_calloc(1, sizeof *u);
     const wr_type list = input->fields[opts->col].type;
-    u->op = (wr_op){&unnest_vt, ctx};
+    u->op = (wr_op){.vt = &unnest_vt, .ctx = ctx};
     u->opts = *opts;
     u->counts = list.id == WR_T_BIGINT;
     u->fields = !u->counts && list.id != WR_T_MAP && list.kids[0].id == WR_T_ROW;

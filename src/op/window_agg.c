@@ -386,7 +386,7 @@ double wr_window_agg_key_bytes(const wr_window_agg_opts *opts, double key_bytes)
 wr_op *wr_window_agg_new(const wr_window_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     if (opts->window.kind == WR_WINDOW_SESSION && !opts->input_is_windowed) return wr_session_agg_new(opts, input, ctx);
     wr_window_agg *a = wr_calloc(1, sizeof *a);
-    a->op = (wr_op){&window_agg_vt, ctx};
+    a->op = (wr_op){.vt = &window_agg_vt, .ctx = ctx};
     a->opts = *opts;
     a->arena = wr_arena_new(ctx->acct);
     a->opts.keys = wr_op_copy_cols(a->arena, opts->keys, opts->n_keys);

@@ -321,7 +321,7 @@ static const wr_op_vt session_vt = {
 };
 wr_op *wr_session_agg_new(const wr_window_agg_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
     session_agg *a = wr_calloc(1, sizeof *a);
-    a->op = (wr_op){&session_vt, ctx};
+    a->op = (wr_op){.vt = &session_vt, .ctx = ctx};
     a->opts = *opts;
     a->arena = wr_arena_new(ctx->acct);
     a->opts.keys = wr_op_copy_cols(a->arena, opts->keys, opts->n_keys);

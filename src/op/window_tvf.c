@@ -100,7 +100,7 @@ static const wr_op_vt window_tvf_vt = {
 wr_op *wr_window_tvf_new(const wr_window *window, const wr_schema *input, wr_op_ctx *ctx) {
     if (window->kind == WR_WINDOW_SESSION) return NULL; /* sessions exist only under an aggregation: the planner says so by name */
     window_tvf *w = wr_calloc(1, sizeof *w);
-    w->op = (wr_op){&window_tvf_vt, ctx};
+    w->op = (wr_op){.vt = &window_tvf_vt, .ctx = ctx};
     w->win = wr_win_of(window, ctx->tz);
     w->n_cols = input->n;
     return &w->op;

@@ -649,6 +649,47 @@ static void bill_normalize(account *a) {
     snprintf(b->keeps, sizeof b->keeps, o->materialize ? "the rows of a key" : "the last row a key");
 }
 
+static void bill_lookup(account *a) {
+    const wr_lookup_join_opts *o = &a->n->lookup.opts;
+    const wr_p_lookup         *l = &a->n->lookup;
+    wr_bill *b = a->b;
+    double   right = encoded_row(0, &l->right), key = encoded_key(&a->n->inputs[0].node->schema, o->keys.left, o->keys.n), declared = 1;
+    char     cache[120] = "nothing is cached";
+    b->windows = 1;
+    b->bound = WR_BOUND_INPUT;
+    for (uint32_t i = 0; i < o->keys.n; i++) { /* rows of a whole table: as many as its keys, if they are declared */
+        char option[160], text[32];
+        snprintf(option, sizeof option, "stats.keys.%.*s", WR_FMT(l->from.decoded.fields[l->table_keys[i]].name));
+        wr_str v = pl_table_option(l->from.table, option);
+        snprintf(text, sizeof text, "%.*s", v.ptr ? (int)WR_MIN(v.len, 30u) : 0, v.ptr ? v.ptr : "");
+        declared *= strtod(text, NULL);
+    }
+    if (o->cache == WR_LOOKUP_CACHE_FULL) {
+        snprintf(cache, sizeof cache, "%.*s as a whole", WR_FMT(l->from.table->name));
+        add_part(a, false, pl_row_bytes(&l->right) + 16, 0, declared > 0 ? (wr_units){.kind = WR_UNITS_FIXED, .now = declared} : (wr_units){.kind = WR_UNITS_UNKNOWN}, "a row of the table, cached");
+    } else if (o->cache == WR_LOOKUP_CACHE_PARTIAL) {
+        double entry = wr_lookup_cache_entry_bytes(key, right), most = (double)o->cache_bytes / entry;
+        if (o->cache_rows) most = WR_MIN(most, (double)o->cache_rows);
+        snprintf(cache, sizeof cache, "a cache of at most %.0f keys", most);
+        add_part(a, false, entry, 0, (wr_units){.kind = WR_UNITS_FIXED, .now = most}, "a key in the cache, when it is full");
+    }
+    add_part(a, false, row_len(a, 0) + ROW_HEAD, row_len(a, 0) + ROW_HEAD, (wr_units){.kind = WR_UNITS_FIXED, .now = WR_BATCH_MAX}, "a row under way");
+    snprintf(b->bounded_by, sizeof b->bounded_by, "constant");
+    snprintf(b->keeps, sizeof b->keeps, "%s; rows whose answer is under way", cache);
+    if (!o->kept) return;
+    b->bound = WR_BOUND_KEYS;
+    wr_units u = {.kind = WR_UNITS_UNKNOWN, .rate = rate_of(a, 0)};
+    if (a->in[0]) {
+        u = distinct(a, 0, -1, a->in[0]->rows, WR_MAX(a->in[0]->added - a->in[0]->removed, 0.0), a->in[0]->half_rows, 0);
+    } else if (b->in[0].keys > 0) {
+        u = (wr_units){.kind = WR_UNITS_FIXED, .now = b->in[0].keys};
+    }
+    b->key_bytes = wr_kept_row_bytes(row_len(a, 0), right + 4);
+    add_part(a, true, b->key_bytes, ROW_HEAD + row_len(a, 0) + right, u, "a row and what was found for it, until it is taken back");
+    snprintf(b->keeps, sizeof b->keeps, "what was found for each row, until it is taken back; %s", cache);
+    snprintf(b->bounded_by, sizeof b->bounded_by, "number of rows of %.*s that are there", WR_FMT(b->in[0].label));
+}
+
 static void bill_over(account *a) {
     const wr_over_opts *o = &a->n->over;
     wr_bill *b = a->b;
@@ -772,6 +813,7 @@ static void bill_node(wr_pnode *n, const wr_bill_facts *facts, wr_arena *arena) 
     case WR_P_NORMALIZE: bill_normalize(&a); break;
     case WR_P_MATCH: bill_match(&a); break;
     case WR_P_OVER: bill_over(&a); break;
+    case WR_P_LOOKUP_JOIN: bill_lookup(&a); break;
     default: bill_other(&a); break;
     }
     if (ph_is_split(n)) a.parts[0].copies = copies_of_keys(&a);

@@ -28,7 +28,7 @@ lnode *pl_rename_columns(pl *p, lnode *n, const wr_ast_idents *columns, wr_span 
 static bool usable_source(pl *p, const wr_table *t, tinfo *ti, wr_span at) {
     if (ti->bad) return false;
     if (p->ctx->check_options && !p->ctx->check_options(t, true, p->diags)) return ti->bad = true, false;
-    if (ti->connector && !ti->connector->is_source) {
+    if (ti->connector && !ti->connector->is_source && !(p->for_lookup && ti->connector->lookup && ti->connector->lookup(t))) {
         pl_error(p, "0A000", at, "table '%.*s' cannot be read: connector '%.*s' is only a sink", WR_FMT(t->name), WR_FMT(t->connector));
         return false;
     }
@@ -62,13 +62,16 @@ static lnode *view(pl *p, const wr_table *v, wr_span at) {
     if (p->view_depth >= VIEW_DEPTH_MAX) return pl_error(p, "54001", at, "views are nested more than %d deep", VIEW_DEPTH_MAX);
     if (!count_view(p, at)) return NULL;
     const wr_ast_hints *hints = p->hints;
+    bool for_lookup = p->for_lookup;
     p->view_depth++;
     p->hints = NULL;
+    p->for_lookup = false;
     wr_catalog     *c = p->ctx->catalog;
     const wr_space *now = wr_catalog_current(c), *home = wr_catalog_find_space(c, v->home_catalog, v->home_database);
     if (home) wr_catalog_use(c, home);
     lnode *n = pl_bind_query(p, v->query, NULL, false);
     wr_catalog_use(c, now);
+    p->for_lookup = for_lookup;
     p->hints = hints;
     p->view_depth--;
     if (!n) return NULL;
@@ -204,13 +207,13 @@ void pl_join_hints(pl *p, lnode *j, const scope *l, const scope *r) {
     }
 }
 
-static bool temporal(pl *p, lnode *j, const wr_ast_expr *as_of, scope *l, const lnode *left) {
-    bind     b = {.p = p, .sc = l, .clause = "FOR SYSTEM_TIME AS OF"};
-    wr_expr *t = pl_bind_expr(&b, as_of);
-    if (!t) return false;
-    if (t->type.attr == WR_TIME_PROCTIME || wr_expr_is_call(t, "PROCTIME")) {
-        pl_unsupported(p, as_of->at, "join as of an event-time column of the left table: FOR SYSTEM_TIME AS OF l.ts", "a lookup join (FOR SYSTEM_TIME AS OF processing time)");
-        return false;
+static bool is_processing_time(const wr_expr *t) { return t->type.attr == WR_TIME_PROCTIME || wr_expr_is_call(t, "PROCTIME"); }
+
+static bool temporal(pl *p, lnode *j, const wr_ast_expr *as_of, const wr_expr *t, const lnode *left) {
+    if (is_processing_time(t)) {
+        j->join.temporal = true;
+        if (j->join.kind == WR_JOIN_INNER || j->join.kind == WR_JOIN_LEFT) return true;
+        return pl_error(p, "0A000", as_of->at, "a lookup join is INNER or LEFT, not %s", wr_join_kind_name(j->join.kind)), false;
     }
     if (t->kind != WR_E_COL || left->schema.fields[t->col].type.attr != WR_TIME_ROWTIME) {
         pl_error(p, "42804", as_of->at, "FOR SYSTEM_TIME AS OF needs the event-time column of the left side");
@@ -264,8 +267,19 @@ static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
     lnode *left = pl_bind_ref(p, ref->join.left, ctes, &l);
     if (left && ref->join.right->kind == WR_AST_REF_UNNEST) return bind_unnest(p, ref, ctes, left, &l, KINDS[ref->join.kind], sc);
     if (left && ref->join.right->kind == WR_AST_REF_QUERY && ref->join.right->lateral) return bind_lateral(p, ref, ctes, left, &l, KINDS[ref->join.kind], sc);
+    bind     at = {.p = p, .sc = &l, .clause = "FOR SYSTEM_TIME AS OF"};
+    wr_expr *t = left && as_of ? pl_bind_expr(&at, as_of) : NULL;
+    if (left && as_of && !t) return NULL;
+    bool is_lookup = t && is_processing_time(t);
+    p->for_lookup = is_lookup;
     lnode *right = pl_bind_ref(p, ref->join.right, ctes, &r);
+    p->for_lookup = false;
     if (!left || !right) return NULL;
+    if (is_lookup && right->kind != L_SCAN) {
+        pl_error(p, "0A000", as_of->at, "FOR SYSTEM_TIME AS OF processing time: '%.*s' must be a table", WR_FMT(pl_label(right)));
+        wr_diags_hint(p->diags, "views and subqueries cannot be asked by key: join the table, and write their conditions into ON or WHERE");
+        return NULL;
+    }
     *sc = pl_merge_scopes(p, &l, &r);
     wr_expr   *cond = NULL;
     using_cols full = {0};
@@ -277,7 +291,8 @@ static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
     }
     lnode *j = pl_join(p, left, right, KINDS[ref->join.kind], cond, ref->join.op_at.line ? ref->join.op_at : ref->at);
     pl_join_hints(p, j, &l, &r);
-    if (as_of && !temporal(p, j, as_of, &l, left)) return NULL;
+    if (t && !temporal(p, j, as_of, t, left)) return NULL;
+    if (is_lookup && !(j->join.lookup = pl_lookup_hint(p, right->scan.table->name, r.rels.at[0].alias))) return NULL;
     if (full.n && !(j = merged_columns(p, j, sc, full.cols, full.names, full.n))) return NULL;
     for (uint32_t i = 0; i < sc->rels.n; i++) sc->rels.at[i].fields = j->schema.fields + sc->rels.at[i].first; /* nullability of outer joins */
     return j;

@@ -303,6 +303,7 @@ static int64_t select_ttl(sel *x) { /* STATE_TTL hint that names one of the tabl
     int64_t ttl = -1, us;
     for (uint32_t h = 0; h < x->s->hints.n; h++) {
         const wr_ast_hint *hint = &x->s->hints.at[h];
+        if (wr_str_ieq(hint->name.text, WR_STR("LOOKUP"))) continue;
         if (wr_str_ieq(hint->name.text, WR_STR("SPLIT"))) {
             for (uint32_t a = 0; a < hint->args.n; a++) pl_split_unused(x->p, &hint->args.at[a]);
             continue;

@@ -71,6 +71,8 @@ void wr_plan_check(const wr_job_plan *job, wr_diags *d) {
     for (uint32_t i = 0; i < job->nodes.n; i++) {
         const wr_pnode *n = job->nodes.at[i];
         if (n->kind == WR_P_CALC) check_calc(n, d);
+        if (n->kind == WR_P_LOOKUP_JOIN)
+            wr_diags_add(d, WR_SEV_NOTE, "WR114", n->at, "%.*s is asked when a row comes: a replay finds what it holds then", WR_FMT(n->lookup.from.table->name));
         check_state(n, d);
         if (n->kind == WR_P_SINK) check_sink(n, d);
         if (n->kind == WR_P_LIMIT) note(d, WR_SEV_NOTE, n->at, "WR113", "LIMIT without ORDER BY keeps the first rows that arrive: which ones depends on timing between partitions", NULL);

@@ -138,6 +138,11 @@ static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, b
         if (n->over.time_col >= 0) wr_sbuf_printf(b, " order %.*s", WR_FMT(in->cols[n->over.time_col].name));
         else wr_sbuf_addz(b, " order of arrival");
         break;
+    case WR_P_LOOKUP_JOIN:
+        wr_sbuf_printf(b, "%s %.*s by ", wr_join_kind_name(n->lookup.opts.kind), WR_FMT(n->lookup.from.table->name));
+        for (uint32_t i = 0; i < n->lookup.opts.keys.n; i++)
+            wr_sbuf_printf(b, "%s%.*s = %.*s", i ? ", " : "", WR_FMT(in->cols[n->lookup.opts.keys.left[i]].name), WR_FMT(n->lookup.right.fields[n->lookup.opts.keys.right[i]].name));
+        break;
     case WR_P_WINDOW_TVF: put_window(b, &n->window_tvf, in, false); break;
     case WR_P_UNNEST: wr_sbuf_printf(b, "%.*s%s", WR_FMT(in->cols[n->unnest.col].name), n->unnest.outer ? " or null" : ""); break;
     case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: case WR_P_LOCAL_AGG: case WR_P_SPREAD: break;
@@ -240,6 +245,23 @@ static void unnest_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf 
     }
 }
 
+static void lookup_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b) {
+    wr_str    table = n->lookup.from.table->name;
+    wr_schema in = {n->lookup.from.decoded.n, wr_arena_alloc(x->arena, sizeof(wr_field) * (n->lookup.from.decoded.n + 1))};
+    for (uint32_t i = 0; i < in.n; i++) {
+        wr_sbuf_printf(b, "%.*s.%.*s", WR_FMT(table), WR_FMT(n->lookup.from.decoded.fields[i].name));
+        ((wr_field *)(uintptr_t)in.fields)[i] = column(x, b, n->lookup.from.decoded.fields[i].type);
+    }
+    for (uint32_t i = 0; i < n->schema.n; i++) {
+        if (i < width(n, 0)) {
+            f->cols[i] = input(x, n, 0)->cols[i];
+            continue;
+        }
+        wr_expr_text(n->lookup.from.exprs[i - width(n, 0)], &in, b);
+        f->cols[i] = column(x, b, n->schema.fields[i].type);
+    }
+}
+
 static void over_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b) {
     const facts *in = input(x, n, 0);
     for (uint32_t i = 0; i < n->schema.n; i++) {
@@ -296,6 +318,7 @@ static void find_facts(wr_identities *x, const wr_pnode *n, wr_sbuf *b) {
     case WR_P_INTERVAL_JOIN: case WR_P_TEMPORAL_JOIN: case WR_P_JOIN: case WR_P_WINDOW_JOIN: join_facts(x, n, f, b); break;
     case WR_P_UNNEST: unnest_facts(x, n, f, b); break;
     case WR_P_OVER: over_facts(x, n, f, b); break;
+    case WR_P_LOOKUP_JOIN: lookup_facts(x, n, f, b); break;
     case WR_P_MATCH: match_facts(x, n, f, b); break;
     default: other_facts(x, n, f, b); break;
     }
@@ -360,6 +383,14 @@ bool wr_identity_layout(const wr_identities *x, const wr_pnode *n, wr_sbuf *out)
             if (n->over.fns[i].agg.arg >= 0) wr_type_text(n->over.fns[i].agg.arg_type, out);
             wr_sbuf_addz(out, " -> ");
             wr_type_text(n->over.fns[i].agg.type, out);
+            wr_sbuf_addc(out, '\n');
+        }
+        return true;
+    case WR_P_LOOKUP_JOIN: /* rows under way; with rows that are taken back also what was found for them */
+        layout_rows(x, n, out);
+        for (uint32_t i = width(n, 0); n->lookup.opts.kept && i < n->schema.n; i++) {
+            wr_sbuf_printf(out, "kept %.*s ", WR_FMT(x->of[n->index].cols[i].name));
+            wr_type_text(n->schema.fields[i].type, out);
             wr_sbuf_addc(out, '\n');
         }
         return true;

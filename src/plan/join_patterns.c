@@ -145,6 +145,7 @@ static void join_props(pl *p, lnode *j, bool updating) {
     uint32_t      nl = j->in[0]->schema.n;
     bool          semi = j->join.kind == WR_JOIN_SEMI || j->join.kind == WR_JOIN_ANTI;
     j->props = (lprops){.updating = updating, .bounded = l->bounded && r->bounded, .rate = WR_MAX(l->rate, r->rate), .rate_declared = l->rate_declared && r->rate_declared};
+    if (j->kind == L_LOOKUP_JOIN) j->props.bounded = l->bounded, j->props.rate = l->rate, j->props.rate_declared = l->rate_declared;
     j->props.win = (lwin){.start = -1, .end = -1, .time = -1};
     if (semi) {
         if (l->has_key) pl_set_key(p, j, l->key, l->n_key);
@@ -273,6 +274,52 @@ static lnode *temporal_join(jx *x) {
     return finish(x, L_TEMPORAL_JOIN, false, (int32_t)x->j->join.as_of, -1);
 }
 
+/* right column = something of the left row: a key that the table is asked for. */
+static bool take_lookup_key(jx *x, wr_expr *e) {
+    if (!wr_expr_is_call(e, "=") || e->n_args != 2 || x->key[0].n == 64) return false;
+    tinfo *ti = pl_table_info(x->p, x->in[1]->scan.table);
+    for (int i = 0; i < 2; i++) {
+        const wr_expr *r = e->args[i];
+        wr_expr       *l = e->args[1 - i];
+        if (r->kind != WR_E_COL || r->col < x->nl || pl_uses(l, x->nl, UINT32_MAX) || wr_expr_volatility(l) != WR_VOL_PURE) continue;
+        if (ti->exprs[x->in[1]->scan.cols[r->col - x->nl]]->kind != WR_E_COL) continue; /* a computed column */
+        if (!wr_type_same(l->type, r->type)) {
+            if (!wr_type_is_string(l->type) || !wr_type_is_string(r->type)) continue;
+            wr_type text = wr_type_with_null(wr_type_string(), l->type.nullable);
+            if (!wr_type_same(l->type, text) && !(l = wr_expr_cast(&x->p->ec, l, text, false, e->at))) continue;
+            l = wr_expr_fold(&x->p->ec, l);
+        }
+        uint32_t lc = key_column(x, 0, l), rc = r->col - x->nl;
+        wr_arr_apush(x->p->arena, &x->key[0], lc);
+        wr_arr_apush(x->p->arena, &x->key[1], rc);
+        wr_arr_apush(x->p->arena, &x->null_safe, false);
+        return true;
+    }
+    return false;
+}
+
+static lnode *lookup_join(jx *x, const wr_exprs *conjuncts) {
+    pl   *p = x->p;
+    jx    y = {.p = p, .j = x->j, .in = {x->in[0], x->in[1]}, .nl = x->nl};
+    wr_span at = x->j->join.op_at;
+    if (y.in[1]->kind != L_SCAN) return pl_unsupported(p, at, "join the table itself", "a lookup join with '%.*s', which is not a plain table,", WR_FMT(pl_label(y.in[1])));
+    for (uint32_t i = 0; i < conjuncts->n; i++)
+        if (!take_lookup_key(&y, conjuncts->at[i])) wr_arr_apush(p->arena, &y.rest, conjuncts->at[i]);
+    if (!y.key[0].n) {
+        pl_error(p, "0A000", at, "a lookup join needs a column of '%.*s' that is equal to something of the left row: ON %.*s.key = ...", WR_FMT(pl_label(y.in[1])), WR_FMT(pl_label(y.in[1])));
+        wr_diags_hint(p->diags, "the types must be the same: cast the left side, not the column of the table");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < y.rest.n && y.in[0]->props.updating; i++)
+        if (wr_expr_volatility(y.rest.at[i]) != WR_VOL_PURE) {
+            pl_error(p, "0A000", y.rest.at[i]->at, "this condition comes out differently each time, but the left side takes rows back: a retraction would not find its row");
+            wr_diags_hint(p->diags, "compute the value in the left table (a column), or leave it out of ON");
+            return NULL;
+        }
+    if (!pl_lookup_table(p, y.in[1], at, x->j->join.lookup)) return NULL;
+    return finish(&y, L_LOOKUP_JOIN, y.in[0]->props.updating, pl_rowtime(&y.in[0]->schema), -1);
+}
+
 static bool same_window(const lwin *a, const lwin *b) {
     return a->window.kind == b->window.kind && a->window.size_us == b->window.size_us && a->window.slide_us == b->window.slide_us &&
            a->window.offset_us == b->window.offset_us && a->ltz == b->ltz && a->window.kind != WR_WINDOW_SESSION;
@@ -373,6 +420,7 @@ lnode *pl_convert_join(pl *p, lnode *j) {
     uint32_t  n = 0;
     pl_push_conjuncts(p, j->join.cond, &parts, &n);
     for (uint32_t i = 0; i < n; i++) wr_arr_apush(p->arena, &all, wr_expr_fold(&p->ec, parts[i]));
+    if (j->join.lookup) return lookup_join(&x, &all);
     for (uint32_t i = 0; i < all.n; i++)
         if (!take_key(&x, all.at[i])) wr_arr_apush(p->arena, &x.rest, all.at[i]);
     if (j->join.temporal) return temporal_join(&x);

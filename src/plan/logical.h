@@ -11,7 +11,7 @@
 
 typedef enum lkind {
     L_SCAN, L_VALUES, L_CALC, L_TVF, L_AGG, L_JOIN, L_RANK, L_OVER, L_LIMIT, L_SORT, L_UNION, L_UNNEST,
-    L_WINDOW_AGG, L_INTERVAL_JOIN, L_TEMPORAL_JOIN, L_WINDOW_JOIN, L_TOP_N, L_DEDUP, L_TIME_SORT, /* made by convert */
+    L_WINDOW_AGG, L_INTERVAL_JOIN, L_TEMPORAL_JOIN, L_WINDOW_JOIN, L_LOOKUP_JOIN, L_TOP_N, L_DEDUP, L_TIME_SORT, /* made by convert */
     L_MATCH,
 } lkind;
 
@@ -67,6 +67,7 @@ struct lnode {
             wr_expr *cond;                     /* over left ++ right, NULL = true */
             bool     temporal, null_aware, is_subquery;
             uint32_t as_of;                    /* temporal: time column of the left side */
+            wr_lookup_join_opts *lookup;       /* temporal, as of processing time: what the hint says; in[1] is a scan that is never run */
             int64_t  ttl_us[2];                /* -1 = not said */
             wr_span  op_at;
             lsplit   split;                    /* ways 0: none */
@@ -116,8 +117,9 @@ typedef struct pl {
     bool         accept_unbounded;
     WR_ARR(struct tinfo *) infos;
     WR_ARR(scalar) scalars;
-    const wr_ast_hints *hints; /* of the SELECT being bound: STATE_TTL, SPLIT */
+    const wr_ast_hints *hints; /* of the SELECT being bound: STATE_TTL, SPLIT, LOOKUP */
     WR_ARR(const wr_ast_hint_arg *) splits; /* of SPLIT hints: those that a join took */
+    bool         for_lookup;   /* the table being bound is one that is asked by key */
 } pl;
 
 /* ---- names in scope ---- */
@@ -314,6 +316,10 @@ const wr_table *pl_find_table(pl *p, const wr_ast_name *name, const char *what);
 bool     pl_show_like(const wr_ast_show *s, wr_str name); /* LIKE of SHOW */
 bool     pl_show(pl *p, const wr_ast_stmt *s, wr_sbuf *out);
 bool     pl_describe(pl *p, const wr_ast_stmt *s, wr_sbuf *out);
+
+/* lookup.c */
+wr_lookup_join_opts *pl_lookup_hint(pl *p, wr_str table, wr_str alias);               /* defaults where the SELECT has none; NULL after a diagnostic */
+bool     pl_lookup_table(pl *p, const lnode *scan, wr_span at, wr_lookup_join_opts *opts); /* the table's options; false after a diagnostic */
 
 /* physical.c */
 typedef struct lsink { const wr_table *table; bool is_result; lnode *root; wr_schema write_schema; wr_span at; uint32_t n_hidden, n_order; const wr_sort_key *order; } lsink;

@@ -147,6 +147,12 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
     case WR_P_OVER: put_over(b, &n->over); break;
     case WR_P_MATCH: put_match(b, &n->match); break;
     case WR_P_UNION: break;
+    case WR_P_LOOKUP_JOIN:
+        put_join(b, n->lookup.opts.kind, &n->lookup.opts.keys, n->lookup.opts.residual);
+        wr_sbuf_printf(b, " %.*s %u %d %u %d", WR_FMT(n->lookup.from.table->name), n->lookup.opts.capacity, n->lookup.opts.ordered, n->lookup.opts.attempts, (int)n->lookup.opts.cache);
+        for (uint32_t i = 0; i < n->lookup.from.n_exprs; i++) put_expr(b, n->lookup.from.exprs[i]);
+        for (uint32_t i = 0; i < n->lookup.from.table->n_options; i++) wr_sbuf_printf(b, " %.*s=%.*s", WR_FMT(n->lookup.from.table->options[i].key), WR_FMT(n->lookup.from.table->options[i].value));
+        break;
     case WR_P_UNNEST:
         put_cols(b, "p", n->unnest.pass, n->unnest.n_pass);
         wr_sbuf_printf(b, " %u %d%d", n->unnest.col, n->unnest.outer, n->unnest.ordinality);
@@ -266,7 +272,7 @@ static void upsert_key(wr_pnode *n, const lprops *props) {
 /* ---- sources ---- */
 
 static void collect(phys *h, const lnode *n) { /* what each scan reads */
-    for (uint32_t i = 0; i < n->n_in; i++) collect(h, n->in[i]);
+    for (uint32_t i = 0; i < (n->kind == L_LOOKUP_JOIN ? 1 : n->n_in); i++) collect(h, n->in[i]);
     if (n->kind != L_SCAN) return;
     psource *s = NULL;
     for (uint32_t i = 0; i < h->sources.n; i++)
@@ -483,6 +489,34 @@ static wr_pnode *build_join(phys *h, lnode *n) {
     return n == whole ? j : ph_unsplit_join(h, whole, j);
 }
 
+static wr_pnode *build_lookup(phys *h, lnode *n) {
+    pl           *p = h->p;
+    const lnode  *scan = n->in[1];
+    tinfo        *ti = pl_table_info(p, scan->scan.table);
+    wr_pnode     *in = ph_build(h, n->in[0]), *j = ph_new(h, WR_P_LOOKUP_JOIN, n->schema, n->join.op_at);
+    pinfo         i = info_of(n);
+    wr_expr     **exprs = wr_new_n(p->arena, wr_expr *, scan->schema.n);
+    uint8_t      *needed = wr_new_n(p->arena, uint8_t, ti->decoded.n + 1);
+    uint32_t     *table_keys = wr_new_n(p->arena, uint32_t, n->join.n_keys);
+    for (uint32_t c = 0; c < scan->schema.n; c++) {
+        exprs[c] = ti->exprs[scan->scan.cols[c]];
+        mark(exprs[c], needed);
+    }
+    for (uint32_t k = 0; k < n->join.n_keys; k++) table_keys[k] = exprs[n->join.right_keys[k]]->col;
+    j->lookup = (wr_p_lookup){.from = {.table = scan->scan.table, .connector = ti->connector, .decoded = ti->decoded, .n_physical = ti->n_physical, .metadata_keys = ti->metadata_keys,
+                                       .needed = needed, .n_exprs = scan->schema.n, .exprs = exprs, .rowtime_out = -1, .bounded = ti->bounded},
+                              .right = scan->schema, .table_keys = table_keys, .opts = *n->join.lookup};
+    j->lookup.opts.kind = n->join.kind;
+    j->lookup.opts.keys = (wr_join_keys){n->join.n_keys, n->join.left_keys, n->join.right_keys, NULL};
+    j->lookup.opts.residual = n->join.residual;
+    j->lookup.opts.kept = ph_info(h, in)->updating;
+    j->n_inputs = 1;
+    ph_input(h, &j->inputs[0], in, n->join.left_keys, n->join.n_keys);
+    set_hash(h, &i, n->join.left_keys, n->join.n_keys);
+    upsert_key(j, &n->props);
+    return ph_put(h, j, i);
+}
+
 static wr_pnode *build_ranked(phys *h, lnode *n) {
     wr_pnode *in = ph_build(h, n->in[0]), *t;
     pinfo     i = info_of(n);
@@ -621,6 +655,7 @@ wr_pnode *ph_build(phys *h, lnode *n) {
     case L_INTERVAL_JOIN:
     case L_TEMPORAL_JOIN:
     case L_WINDOW_JOIN: return build_join(h, n);
+    case L_LOOKUP_JOIN: return build_lookup(h, n);
     case L_TOP_N:
     case L_DEDUP:
     case L_TIME_SORT: return build_ranked(h, n);

@@ -512,6 +512,7 @@ lnode *pl_prune(pl *p, lnode *n, const bool *asked, uint32_t *map) {
     case L_JOIN:
     case L_INTERVAL_JOIN:
     case L_TEMPORAL_JOIN:
+    case L_LOOKUP_JOIN:
     case L_WINDOW_JOIN: return prune_join(p, n, need, map);
     case L_UNNEST: return prune_unnest(p, n, need, map);
     case L_OVER: return prune_over(p, n, need, map);

@@ -8,7 +8,7 @@
 const char *wr_pnode_kind_name(wr_pnode_kind kind) {
     static const char *const NAMES[] = {"source", "values", "calc", "window_tvf", "window_agg", "group_agg", "interval_join", "temporal_join", "join",
                                         "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg", "unnest", "over", "match",
-                                        "spread"};
+                                        "spread", "lookup_join"};
     return NAMES[kind];
 }
 
@@ -38,8 +38,10 @@ static void agg_list(wr_sbuf *b, const wr_schema *in, const wr_agg *a, uint32_t 
     }
 }
 
+static const wr_schema *right_of(const wr_pnode *n) { return n->kind == WR_P_LOOKUP_JOIN ? &n->lookup.right : &n->inputs[1].node->schema; }
+
 static void keys_text(wr_sbuf *b, const wr_pnode *n, const wr_join_keys *k) {
-    const wr_schema *l = &n->inputs[0].node->schema, *r = &n->inputs[1].node->schema;
+    const wr_schema *l = &n->inputs[0].node->schema, *r = right_of(n);
     uint32_t         n_keys = k->n - ph_is_split(n); /* the last one says which part of the key */
     if (!n_keys) wr_sbuf_addz(b, "every pair");
     for (uint32_t i = 0; i < n_keys; i++)
@@ -49,7 +51,7 @@ static void keys_text(wr_sbuf *b, const wr_pnode *n, const wr_join_keys *k) {
 
 static void residual(wr_sbuf *b, const wr_pnode *n, const wr_expr *e) {
     if (!e) return;
-    const wr_schema *l = &n->inputs[0].node->schema, *r = &n->inputs[1].node->schema;
+    const wr_schema *l = &n->inputs[0].node->schema, *r = right_of(n);
     wr_field        *f = wr_malloc(sizeof *f * (l->n + r->n + 1));
     for (uint32_t i = 0; i < l->n; i++) f[i] = l->fields[i];
     for (uint32_t i = 0; i < r->n; i++) f[l->n + i] = r->fields[i];
@@ -223,6 +225,10 @@ static void title(const wr_pnode *n, wr_sbuf *b) {
         wr_sbuf_printf(b, "%s %.*s%s%s", in->fields[n->unnest.col].type.id == WR_T_BIGINT ? "as often as" : "each element of", WR_FMT(in->fields[n->unnest.col].name), n->unnest.ordinality ? " with its position" : "", n->unnest.outer ? ", or NULL" : "");
         break;
     case WR_P_SPREAD: spread_title(b, n, in); break;
+    case WR_P_LOOKUP_JOIN:
+        join_title(b, n, " lookup join", n->lookup.opts.kind, &n->lookup.opts.keys, n->lookup.opts.residual);
+        wr_sbuf_printf(b, " in %.*s (%.*s)", WR_FMT(n->lookup.from.table->name), WR_FMT(n->lookup.from.table->connector));
+        break;
     case WR_P_OVER: over_title(b, in, &n->over); break;
     case WR_P_MATCH: match_title(b, n); break;
     case WR_P_UNION: wr_sbuf_printf(b, "%u inputs", n->n_union); break;

@@ -157,19 +157,20 @@ static wr_op *make_op(const wr_pnode *p, wr_op_ctx *ctx) {
     case WR_P_TIME_SORT: return wr_time_sort_new(&p->time_sort, a, ctx);
     case WR_P_MATCH: return wr_match_new(&p->match, a, ctx);
     case WR_P_OVER: return wr_over_new(&p->over, a, ctx);
-    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_UNION: case WR_P_SINK: break;
+    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_UNION: case WR_P_SINK: case WR_P_LOOKUP_JOIN: break;
     }
     return NULL;
 }
 
 void table_info_of(wr_job *job, const wr_pnode *p, wr_table_info *out) {
     *out = (wr_table_info){.at = p->at};
-    const wr_table *table = p->kind == WR_P_SOURCE ? p->source.table : p->sink.table;
-    if (p->kind == WR_P_SOURCE) {
-        out->schema = &p->source.decoded;
-        out->n_physical = p->source.n_physical;
-        out->metadata_keys = p->source.metadata_keys;
-        out->needed = p->source.needed;
+    const wr_p_source *from = p->kind == WR_P_SOURCE ? &p->source : p->kind == WR_P_LOOKUP_JOIN ? &p->lookup.from : NULL;
+    const wr_table *table = from ? from->table : p->sink.table;
+    if (from) {
+        out->schema = &from->decoded;
+        out->n_physical = from->n_physical;
+        out->metadata_keys = from->metadata_keys;
+        out->needed = from->needed;
     } else {
         out->schema = &p->sink.write_schema;
         out->n_physical = p->sink.write_schema.n;
@@ -232,7 +233,13 @@ static wr_status make_node(wr_job *job, worker *w, const wr_pnode *p, wr_err *er
     n->ctx.tier = job->tier;
     group_range(job, n, &n->ctx.group_from, &n->ctx.group_to);
     if (p->kind == WR_P_SINK) return make_sink(job, n, err);
-    n->op = make_op(p, &n->ctx);
+    if (p->kind == WR_P_LOOKUP_JOIN) {
+        wr_asker *asker;
+        WR_TRY(lookup_asker_new(job, n, &asker, err));
+        n->op = wr_lookup_join_new(&p->lookup.opts, &in[0].node->schema, &p->lookup.right, asker, &n->ctx);
+    } else {
+        n->op = make_op(p, &n->ctx);
+    }
 #ifdef WR_DEBUG
     if (n->op) {
         const wr_schema *schemas[2] = {n_in > 0 ? &in[0].node->schema : NULL, n_in > 1 ? &in[1].node->schema : NULL};

@@ -287,6 +287,7 @@ void      node_barrier(node *n, uint64_t epoch);
 bool      node_full(const node *n);                                              /* any queue that it reaches is over its bound */
 bool      node_out_full(wr_out *out);
 wr_status node_out_emit(wr_out *out, wr_batch *batch, wr_err *err);
+wr_status node_located(const node *n, wr_status status, wr_err *err);            /* an error says where it happened */
 /* task.c */
 wr_status task_step(task *t, bool *progress, wr_err *err);
 /* source_task.c */
@@ -327,6 +328,8 @@ wr_status job_build(wr_job *job, wr_err *err);
 void      job_unbuild(wr_job *job);
 void      table_info_of(wr_job *job, const wr_pnode *p, wr_table_info *out);
 void      group_range(const wr_job *job, const node *n, uint32_t *from, uint32_t *to);
+/* lookup.c */
+wr_status lookup_asker_new(wr_job *job, node *n, wr_asker **out, wr_err *err);
 /* image.c */
 wr_status image_open(wr_job *job, wr_err *err);                                  /* state directory and tier, before the operators are built */
 void      image_close(wr_job *job);

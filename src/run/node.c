@@ -154,7 +154,7 @@ wr_status node_emit_batch(node *n, wr_batch *batch, wr_err *err) {
 }
 
 /* Adds the operator's title to a data error that does not say where it happened. */
-static wr_status located(node *n, wr_status status, wr_err *err) {
+wr_status node_located(const node *n, wr_status status, wr_err *err) {
     if (status == WR_DATA && !err->place[0]) wr_err_place(err, "operator %s (%s)", n->p->title, n->p->id);
     if (status != WR_OK && !err->at.line) err->at = n->p->at;
     return status;
@@ -195,7 +195,7 @@ wr_status node_push(node *n, uint32_t in, wr_batch *batch, wr_err *err) {
         status = n->op->vt->on_batch(n->op, in, batch, &n->out.base, err);
     }
     wr_batch_unref(batch);
-    return located(n, status, err);
+    return node_located(n, status, err);
 }
 
 /* Derived watermark out of node n, to all its targets. */
@@ -233,7 +233,7 @@ wr_status node_watermark(node *n, uint32_t in, int64_t wm_us, bool idle, wr_err 
     if (n->op && least > n->out_wm) {
         bool more = false;
         status = n->op->vt->on_watermark(n->op, least, &n->out.base, &more, err);
-        if (status != WR_OK) return located(n, status, err);
+        if (status != WR_OK) return node_located(n, status, err);
         wr_assert(!more); /* chained operators keep nothing */
     }
     node_forward_watermark(n, least, all_idle, err, &status);

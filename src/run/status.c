@@ -16,6 +16,11 @@ static void usage_add(wr_op_usage *into, const wr_op_usage *from) {
     into->tier_keys += from->tier_keys;
     into->tier_loads += from->tier_loads;
     into->tier_evictions += from->tier_evictions;
+    into->lookup_hits += from->lookup_hits;
+    into->lookup_asked += from->lookup_asked;
+    into->lookup_retries += from->lookup_retries;
+    into->lookup_reloads += from->lookup_reloads;
+    into->cache_bytes += from->cache_bytes;
     into->spills = into->spills || from->spills;
     if (from->oldest_us < into->oldest_us) into->oldest_us = from->oldest_us;
 }
@@ -164,7 +169,7 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
 typedef struct balance { uint64_t in, accounted; bool exact; const char *side; } balance;
 
 static bool is_join(wr_pnode_kind k) {
-    return k == WR_P_INTERVAL_JOIN || k == WR_P_TEMPORAL_JOIN || k == WR_P_JOIN || k == WR_P_WINDOW_JOIN;
+    return k == WR_P_INTERVAL_JOIN || k == WR_P_TEMPORAL_JOIN || k == WR_P_JOIN || k == WR_P_WINDOW_JOIN || k == WR_P_LOOKUP_JOIN;
 }
 
 static uint64_t dropped_sum(const wr_ledger *l) {
@@ -204,6 +209,14 @@ static void reasons_text(const wr_ledger *l, wr_sbuf *out) {
         if (l->dropped[i]) wr_sbuf_printf(out, "  %s %" PRIu64, wr_reason_name((wr_reason)i), l->dropped[i]);
 }
 
+static void lookup_text(const wr_op_usage *u, wr_sbuf *out) {
+    uint64_t all = u->lookup_hits + u->lookup_asked;
+    wr_sbuf_printf(out, "  keys asked %" PRIu64, u->lookup_asked);
+    if (u->lookup_hits) wr_sbuf_printf(out, "  from the cache %" PRIu64 " (%.1f %%)", u->lookup_hits, 100.0 * (double)u->lookup_hits / (double)all);
+    if (u->lookup_retries) wr_sbuf_printf(out, "  asked again %" PRIu64, u->lookup_retries);
+    if (u->lookup_reloads) wr_sbuf_printf(out, "  table read %" PRIu64 " times", u->lookup_reloads);
+}
+
 enum { TITLE_CHARS = 40 };
 static void title_text(const char *title, wr_sbuf *out) { /* a column of TITLE_CHARS characters */
     wr_str text = wr_str_of(title);
@@ -226,6 +239,7 @@ bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
         if (absorbs(s->node->kind)) wr_sbuf_printf(out, "  %s %" PRIu64, absorbs(s->node->kind), b.in - WR_MIN(b.in, dropped_sum(l)));
         if (is_join(s->node->kind)) wr_sbuf_printf(out, "  matched %" PRIu64 " + %" PRIu64, l->matched[0], l->matched[1]);
         reasons_text(l, out);
+        if (s->node->kind == WR_P_LOOKUP_JOIN) lookup_text(&s->usage, out);
         if (b.exact && b.in > b.accounted && !status->finished) {
             wr_sbuf_printf(out, "  in flight %" PRIu64, b.in - b.accounted);
         } else if (b.exact && b.in != b.accounted) {
@@ -262,6 +276,9 @@ static void node_json(const wr_node_status *s, bool finished, wr_sbuf *out) {
     if (s->usage.tier_evictions || s->usage.tier_keys)
         wr_sbuf_printf(out, ",\"tier_keys\":%" PRIu64 ",\"tier_loads\":%" PRIu64 ",\"tier_evictions\":%" PRIu64, s->usage.tier_keys, s->usage.tier_loads,
                        s->usage.tier_evictions);
+    if (s->node->kind == WR_P_LOOKUP_JOIN)
+        wr_sbuf_printf(out, ",\"lookup\":{\"hits\":%" PRIu64 ",\"asked\":%" PRIu64 ",\"retries\":%" PRIu64 ",\"reloads\":%" PRIu64 ",\"cache_bytes\":%" PRIi64 "}", s->usage.lookup_hits,
+                       s->usage.lookup_asked, s->usage.lookup_retries, s->usage.lookup_reloads, s->usage.cache_bytes);
     wr_sbuf_addc(out, '}');
 }
 

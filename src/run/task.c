@@ -89,7 +89,7 @@ static wr_status advance_watermark(task *t, wr_err *err) {
     }
     wr_status status = WR_OK;
     if (all_idle) {
-        node_forward_watermark(t->head, t->head->out_wm, true, err, &status);
+        if (!t->head->ctx.waiting) node_forward_watermark(t->head, t->head->out_wm, true, err, &status);
         return status;
     }
     if (wm <= t->wm) {
@@ -170,14 +170,30 @@ static const msg *choose(task *t, uint32_t *port_index, channel **from) {
     return NULL;
 }
 
+/* What happens without input; then what it held back goes on. */
+static wr_status step_alone(task *t, bool *progress, wr_err *err) {
+    node     *n = t->head;
+    bool      moved = false;
+    wr_status status = n->op->on_step(n->op, &n->out.base, &moved, err);
+    if (status != WR_OK) return node_located(n, status, err);
+    if (!moved) return WR_OK;
+    *progress = true;
+    if (t->wm_pending || t->finished || t->wm == WR_TIME_MIN) return WR_OK;
+    int64_t out = n->op->vt->output_watermark(n->op, t->wm);
+    if (out > n->out_wm) node_forward_watermark(n, out, false, err, &status);
+    return status != WR_OK || n->ctx.waiting ? status : advance_watermark(t, err);
+}
+
 wr_status task_step(task *t, bool *progress, wr_err *err) {
     node *n = t->head;
     n->ctx.now_us = wr_wall_us(n->w->job->opts.world);
+    if (n->op && n->op->on_step && !t->finished && !node_full(n)) WR_TRY(step_alone(t, progress, err));
     for (uint32_t i = 0; i < MESSAGES_PER_STEP; i++) {
         if (node_full(n)) {
             n->blocked_steps++;
             return WR_OK;
         }
+        if (n->ctx.stalled || (t->wm_pending && n->ctx.waiting)) return WR_OK;
         if (t->wm_pending) {
             *progress = true;
             WR_TRY(continue_watermark(t, err));
