@@ -260,6 +260,8 @@ static void list_connectors(void) {
     }
     puts("every source:");
     print_specs(wr_source_specs);
+    puts("every table in a lookup join:");
+    print_specs(wr_lookup_specs);
 }
 
 static void list_formats(void) {
