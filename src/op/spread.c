@@ -108,7 +108,7 @@ wr_type wr_spread_type(void) { return wr_type_with_null(wr_type_of(WR_T_INT), fa
 wr_op *wr_spread_new(const wr_spread_opts *opts, wr_op_ctx *ctx) {
     spread *s = wr_calloc(1, sizeof *s);
     wr_assert(opts->ways >= 2 && opts->ways <= WR_SPREAD_WAYS_MAX);
-    s->op = (wr_op){&spread_vt, ctx};
+    s->op = (wr_op){.vt = &spread_vt, .ctx = ctx};
     s->opts = *opts;
     s->turn = ctx->worker % opts->ways;
     if (opts->hot) s->hot = wr_prog_new(&opts->hot, 1, ctx->tz, ctx->world);
