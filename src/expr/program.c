@@ -35,7 +35,7 @@ typedef struct wr_step {
     void         (*state_free)(void *);
 } wr_step;
 
-enum { SEEN_HEADS = 256 };
+enum { SEEN_HEADS = 64 }; /* at first; they double with the steps */
 typedef struct seen_step { uint64_t hash; uint32_t step, before; } seen_step; /* before: next of the chain, as in seen_heads */
 
 struct wr_prog {
@@ -45,7 +45,7 @@ struct wr_prog {
     WR_ARR(wr_step) steps;
     wr_reg      *regs;    /* one a step, made when the list is complete */
     WR_ARR(seen_step) seen; /* steps that an equal sub-tree may share, the newest last */
-    uint32_t     seen_heads[SEEN_HEADS]; /* 1 + index of the newest of a chain */
+    uint32_t    *seen_heads, n_heads; /* 1 + index of the newest of a chain; n_heads is a power of two */
     uint32_t    *out;
     uint32_t     n_out;
     const wr_schema *names; /* or NULL */
@@ -108,15 +108,27 @@ static uint64_t shallow_hash(const wr_expr *e, uint32_t levels) {
 }
 
 static bool find_seen(const wr_prog *p, const wr_expr *e, uint64_t hash, uint32_t *step) {
-    for (uint32_t i = p->seen_heads[hash % SEEN_HEADS]; i; i = p->seen.at[i - 1].before) {
+    for (uint32_t i = p->seen_heads[hash & (p->n_heads - 1)]; i; i = p->seen.at[i - 1].before) {
         const seen_step *s = &p->seen.at[i - 1];
         if (s->hash == hash && wr_expr_equal(p->steps.at[s->step].expr, e)) return *step = s->step, true;
     }
     return false;
 }
 
+static void grow_heads(wr_prog *p) {
+    p->n_heads = p->n_heads ? p->n_heads * 4 : SEEN_HEADS;
+    wr_free(p->seen_heads);
+    p->seen_heads = wr_calloc(p->n_heads, sizeof *p->seen_heads);
+    for (uint32_t i = 0; i < p->seen.n; i++) { /* in order of age, so that the newest is the head of its chain again */
+        uint32_t *head = &p->seen_heads[p->seen.at[i].hash & (p->n_heads - 1)];
+        p->seen.at[i].before = *head;
+        *head = i + 1;
+    }
+}
+
 static void add_seen(wr_prog *p, uint64_t hash, uint32_t step) {
-    uint32_t *head = &p->seen_heads[hash % SEEN_HEADS];
+    if (p->seen.n >= p->n_heads) grow_heads(p);
+    uint32_t *head = &p->seen_heads[hash & (p->n_heads - 1)];
     wr_arr_push(&p->seen, ((seen_step){hash, step, *head}));
     *head = p->seen.n;
 }
@@ -124,7 +136,7 @@ static void add_seen(wr_prog *p, uint64_t hash, uint32_t step) {
 static void forget_seen(wr_prog *p, uint32_t down_to) {
     for (; p->seen.n > down_to; p->seen.n--) {
         const seen_step *s = &p->seen.at[p->seen.n - 1];
-        p->seen_heads[s->hash % SEEN_HEADS] = s->before;
+        p->seen_heads[s->hash & (p->n_heads - 1)] = s->before;
     }
 }
 
@@ -194,7 +206,10 @@ wr_prog *wr_prog_new(wr_expr *const *exprs, uint32_t n, const wr_tz *tz, wr_worl
     p->tz = tz, p->world = world;
     p->n_out = n;
     p->out = wr_new_n(p->arena, uint32_t, n ? n : 1);
+    grow_heads(p);
     for (uint32_t i = 0; i < n; i++) p->out[i] = add_expr(p, exprs[i]);
+    wr_free(p->seen_heads);
+    p->seen_heads = NULL;
     for (uint32_t i = 0; i < n; i++) mark(p, p->out[i], true);
     p->regs = wr_calloc(p->steps.n ? p->steps.n : 1, sizeof *p->regs);
     for (uint32_t i = 0; i < p->steps.n; i++) {

@@ -3,10 +3,11 @@
  * Idea       each reference gives a node and the names it brings into scope; a join concatenates both. EXISTS and IN subqueries that stand as
  *            conjuncts of WHERE become semi and anti joins whose condition is over left ++ right.
  * Invariant  NULL means that a diagnostic was given (or that a broken object was named, which had its own).
- * Recursion  by the tree's depth (WR_AST_DEPTH_MAX); views nest at most VIEW_DEPTH_MAX deep.                            */
+ * Recursion  by the tree's depth (WR_AST_DEPTH_MAX); views nest at most VIEW_DEPTH_MAX deep, and the trees of all views and WITH
+ *            queries that are inside of each other are together at most LEVELS_MAX deep.                            */
 #include "plan/logical.h"
 
-enum { VIEW_DEPTH_MAX = 32, VIEWS_MAX = 2000 };
+enum { VIEW_DEPTH_MAX = 32, VIEWS_MAX = 2000, LEVELS_MAX = 2000 };
 
 void pl_add_rel(pl *p, scope *sc, wr_str alias, const lnode *n) {
     srel r = {.alias = alias, .first = sc->n, .n = n->schema.n, .fields = n->schema.fields};
@@ -58,6 +59,15 @@ static bool count_view(pl *p, wr_span at) {
     return false;
 }
 
+/* Binds the query of a view or of WITH, in its place. */
+static lnode *inside(pl *p, const wr_ast_query *q, pcte *ctes, wr_span at) {
+    if (p->levels + q->depth > LEVELS_MAX) return pl_error(p, "54001", at, "views and WITH queries inside of each other are nested more than %d levels deep", LEVELS_MAX);
+    p->levels += q->depth;
+    lnode *n = pl_bind_query(p, q, ctes, false);
+    p->levels -= q->depth;
+    return n;
+}
+
 static lnode *view(pl *p, const wr_table *v, wr_span at) {
     if (p->view_depth >= VIEW_DEPTH_MAX) return pl_error(p, "54001", at, "views are nested more than %d deep", VIEW_DEPTH_MAX);
     if (!count_view(p, at)) return NULL;
@@ -69,7 +79,7 @@ static lnode *view(pl *p, const wr_table *v, wr_span at) {
     wr_catalog     *c = p->ctx->catalog;
     const wr_space *now = wr_catalog_current(c), *home = wr_catalog_find_space(c, v->home_catalog, v->home_database);
     if (home) wr_catalog_use(c, home);
-    lnode *n = pl_bind_query(p, v->query, NULL, false);
+    lnode *n = inside(p, v->query, NULL, at);
     wr_catalog_use(c, now);
     p->for_lookup = for_lookup;
     p->hints = hints;
@@ -86,7 +96,7 @@ static lnode *view(pl *p, const wr_table *v, wr_span at) {
 
 static lnode *cte(pl *p, pcte *c, wr_span at) {
     if (!count_view(p, at)) return NULL;
-    lnode *n = pl_bind_query(p, c->ast->query, c->next, false);
+    lnode *n = inside(p, c->ast->query, c->next, at);
     if (!n) return NULL;
     n = pl_rename_columns(p, n, &c->ast->columns, c->ast->name.at);
     if (!n) return NULL;
@@ -384,6 +394,7 @@ bool pl_open_subquery(bind *b, const wr_ast_query *q, subquery *s) {
     bind               in = {.p = p, .sc = &s->sc, .clause = "WHERE", .ctes = b->ctes};
     const wr_ast_expr *w = q->select.where;
     uint32_t           n_parts = w->kind == WR_AST_LOGIC && w->logic.op == WR_AST_AND ? w->logic.args.n : 1;
+    wr_exprs           own = {0}, correlated = {0};
     for (uint32_t i = 0; i < n_parts; i++) {
         const wr_ast_expr *part = n_parts > 1 ? w->logic.args.at[i] : w, *inner;
         bool               negated;
@@ -396,9 +407,11 @@ bool pl_open_subquery(bind *b, const wr_ast_query *q, subquery *s) {
         }
         wr_expr *e = pl_bind_condition(&in, part);
         if (!e) return false;
-        if (pl_uses(e, s->sc.n, UINT32_MAX)) s->cond = pl_and(p, s->cond, e);
-        else s->node = pl_filter(p, s->node, e, part->at);
+        wr_exprs *list = pl_uses(e, s->sc.n, UINT32_MAX) ? &correlated : &own;
+        wr_arr_apush(p->arena, list, e);
     }
+    s->cond = wr_expr_and(&p->ec, correlated.at, correlated.n);
+    s->node = pl_filter(p, s->node, wr_expr_and(&p->ec, own.at, own.n), w->at);
     return true;
 }
 

@@ -49,8 +49,9 @@ static bool bind_from_where(sel *x, pcte *ctes) {
     const wr_ast_expr *w = x->s->where;
     if (!w) return true;
     uint32_t n = w->kind == WR_AST_LOGIC && w->logic.op == WR_AST_AND ? w->logic.args.n : 1;
+    wr_exprs plain = {0};
     bool     ok = true;
-    for (int pass = 0; pass < 2; pass++) /* plain conditions first: they make the semi joins smaller */
+    for (int pass = 0; pass < 2; pass++) { /* plain conditions first: they make the semi joins smaller */
         for (uint32_t i = 0; i < n; i++) {
             const wr_ast_expr *part = n > 1 ? w->logic.args.at[i] : w, *inner;
             bool               negated, is_sub = pl_is_subquery_conjunct(part, &negated, &inner);
@@ -61,10 +62,12 @@ static bool bind_from_where(sel *x, pcte *ctes) {
                 x->node = j;
             } else {
                 wr_expr *e = pl_bind_condition(&x->b, part);
-                if (e) x->node = pl_filter(p, x->node, e, part->at);
+                if (e) wr_arr_apush(p->arena, &plain, e);
                 else ok = false;
             }
         }
+        if (pass == 0) x->node = pl_filter(p, x->node, wr_expr_and(&p->ec, plain.at, plain.n), w->at); /* one filter: a chain of 50,000 is no tower of nodes */
+    }
     return ok;
 }
 

@@ -184,8 +184,7 @@ static lnode *finish(jx *x, lkind kind, bool updating, int32_t keep_left_time, i
     n->join.null_safe = any ? x->null_safe.at : NULL;
     uint32_t *map = wr_new_n(p->arena, uint32_t, n0 + n1 + 1);
     for (uint32_t i = 0; i < n0 + n1; i++) map[i] = i < n0 ? i : i + added;
-    wr_expr *rest = NULL;
-    for (uint32_t i = 0; i < x->rest.n; i++) rest = pl_and(p, rest, x->rest.at[i]);
+    wr_expr *rest = wr_expr_and(&p->ec, x->rest.at, x->rest.n);
     n->join.residual = rest ? wr_expr_remap(p->arena, rest, map) : NULL;
     n->join.cond = NULL;
     join_props(p, n, updating);

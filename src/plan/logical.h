@@ -112,7 +112,7 @@ typedef struct pl {
     const wr_tz *tz;
     WR_ARR(wr_str) broken;  /* objects whose CREATE failed: nothing more is said about them */
     uint32_t     n_bad;     /* statements of the script that did not parse */
-    uint32_t     view_depth, n_views;
+    uint32_t     view_depth, n_views, levels; /* levels: AST depths of the views and WITH queries that are being bound, added up */
     int64_t      ttl_us;    /* table.exec.state.ttl */
     bool         accept_unbounded;
     WR_ARR(struct tinfo *) infos;

@@ -95,7 +95,10 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
         wr_sbuf_printf(b, " %.*s", WR_FMT(n->source.table->name));
         for (uint32_t i = 0; i < n->source.table->n_options; i++) wr_sbuf_printf(b, " %.*s=%.*s", WR_FMT(n->source.table->options[i].key), WR_FMT(n->source.table->options[i].value));
         break;
-    case WR_P_VALUES: wr_sbuf_printf(b, " at %u:%u", n->at.line, n->at.col); break;
+    case WR_P_VALUES: /* its place is not enough: a WITH query that is used twice may have lost different columns */
+        wr_sbuf_printf(b, " at %u:%u of %u", n->at.line, n->at.col, n->schema.n);
+        for (uint32_t i = 0; i < n->values.n_rows * n->schema.n; i++) put_expr(b, &(wr_expr){.kind = WR_E_CONST, .type = n->values.rows[i].type, .value = n->values.rows[i]});
+        break;
     case WR_P_CALC:
         put_expr(b, n->calc.filter);
         for (uint32_t i = 0; i < n->calc.n_exprs; i++) put_expr(b, n->calc.exprs[i]);

@@ -8,8 +8,7 @@
 #include "plan/logical.h"
 
 static lnode *above(pl *p, lnode *n, const wr_exprs *preds) {
-    wr_expr *f = NULL;
-    for (uint32_t i = 0; i < preds->n; i++) f = pl_and(p, f, preds->at[i]);
+    wr_expr *f = wr_expr_and(&p->ec, preds->at, preds->n);
     return pl_filter(p, n, f, f ? f->at : n->at);
 }
 
@@ -103,8 +102,7 @@ static lnode *push_join(pl *p, lnode *n, wr_exprs preds) {
         else if (to_right) add(p, &right, pl_shift(p, on.at[i], nl + nr, -(int32_t)nl));
         else add(p, &cond, on.at[i]);
     }
-    n->join.cond = NULL;
-    for (uint32_t i = 0; i < cond.n; i++) n->join.cond = pl_and(p, n->join.cond, cond.at[i]);
+    n->join.cond = wr_expr_and(&p->ec, cond.at, cond.n);
     n->in[0] = pl_push(p, n->in[0], left);
     n->in[1] = pl_push(p, n->in[1], right);
     return above(p, n, &stay);
