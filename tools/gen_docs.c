@@ -8,6 +8,7 @@
 #include "api/session.h"
 #include "catalog/catalog.h"
 #include "connect/connect.h"
+#include "format/records.h"
 #include "expr/expr.h"
 #include "format/format.h"
 #include "op/op.h"
@@ -112,12 +113,7 @@ static void kind_cell(const char *kind) {
     for (const char *c = kind + 5; *c; c++) *c == '|' ? fputs(", ", stdout) : putchar(*c);
 }
 
-static void options(const wr_option_spec *s) {
-    if (!s || !s->key) {
-        puts("No options of its own.");
-        return;
-    }
-    puts("| option | value | default | |\n|---|---|---|---|");
+static void option_rows(const wr_option_spec *s) {
     for (; s->key; s++) {
         printf("| `%s` | ", s->key);
         kind_cell(s->kind);
@@ -128,11 +124,21 @@ static void options(const wr_option_spec *s) {
     }
 }
 
+static void options(const wr_option_spec *s) {
+    if (!s || !s->key) {
+        puts("No options of its own.");
+        return;
+    }
+    puts("| option | value | default | |\n|---|---|---|---|");
+    option_rows(s);
+}
+
 static bool connector(const char *name) {
     const wr_connector *c = wr_connector_find(wr_str_of(name));
     if (!c) return false;
     printf("%s. %s%s%s.\n\n", c->doc ? c->doc : name, c->source_new ? "Source" : "", c->source_new && c->sink_new ? " and sink" : "", !c->source_new ? "Sink" : "");
     options(c->specs);
+    if (c->records) option_rows(wr_record_specs);
     if (c->metadata && c->metadata[0]) {
         fputs("\nMetadata columns:", stdout);
         for (size_t i = 0; c->metadata[i]; i++) printf("%s `%s`", i ? "," : "", c->metadata[i]);

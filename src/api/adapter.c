@@ -39,7 +39,10 @@ static wr_table_info info_of(wr_arena *arena, const wr_table *table, bool as_sou
 }
 
 static int source_changes(const wr_table *table) {
-    const wr_format *format = table->format.len ? wr_format_find(table->format) : NULL;
+    const wr_connector *c = wr_connector_find(table->connector);
+    if (c && c->upsert) return WR_FORMAT_UPSERT;
+    wr_str           name = table->format.len ? table->format : wr_table_option_get(table, "value.format");
+    const wr_format *format = name.len ? wr_format_find(name) : NULL;
     return format ? (int)format->changes : WR_FORMAT_APPEND;
 }
 

@@ -1,18 +1,20 @@
 /* connect/connect.c: the table of connectors, and the check of a table's options against it.
  *
  * Idea       every option that is known anywhere (connector, format, every source) stands in a spec; what is in none of them gets the
- *            nearest name. A '#' in a spec's key stands for a column's name (datagen).
+ *            nearest name. A '#' in a spec's key stands for a column's name (datagen), a '*' at its end for anything (properties.*).
  * Thread     any: entries are only added.                                                                                              */
 #define _GNU_SOURCE 1 /* strchrnul */
 #include "connect/parts.h"
+#include "format/records.h"
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
-enum { REGISTERED_MAX = 16, BUILT_IN = 8 };
+enum { REGISTERED_MAX = 16, BUILT_IN = 10 };
 static const wr_connector *connectors[BUILT_IN + REGISTERED_MAX] = {&wr_connector_filesystem, &wr_connector_datagen, &wr_connector_nexmark,
                                                                     &wr_connector_ridelo, &wr_connector_sqlite, &wr_connector_print,
-                                                                    &wr_connector_result, &wr_connector_blackhole};
+                                                                    &wr_connector_result, &wr_connector_blackhole,
+                                                                    &wr_connector_kafka, &wr_connector_upsert_kafka};
 static _Atomic size_t n_connectors = BUILT_IN; /* grows; an entry never changes once counted */
 
 void wr_connector_register(const wr_connector *connector) {
@@ -100,8 +102,9 @@ const wr_format *table_format(const wr_table_info *t, wr_connect_ctx *ctx) {
 
 /* Does a key match a spec's, with '#' for any column name? *column is that name. */
 static bool key_matches(const char *spec, wr_str key, wr_str *column) {
-    const char *hash = strchr(spec, '#');
+    const char *hash = strchr(spec, '#'), *star = strchr(spec, '*');
     *column = (wr_str){"", 0};
+    if (star) return key.len > (size_t)(star - spec) && !memcmp(key.ptr, spec, (size_t)(star - spec));
     if (!hash) return wr_str_eq(key, wr_str_of(spec));
     size_t before = (size_t)(hash - spec), after = strlen(hash + 1);
     if (key.len <= before + after || memcmp(key.ptr, spec, before) || memcmp(key.ptr + key.len - after, hash + 1, after)) return false;
@@ -203,6 +206,60 @@ static bool other_format(const wr_option *o, const wr_format *mine, const wr_for
     return false;
 }
 
+/* 'key.json.ignore-parse-errors': an option of the key's or value's format. */
+static const wr_option_spec *find_side_spec(const wr_record_format *f, wr_option *o) {
+    const wr_format *side = wr_str_starts(o->key, WR_STR("key.")) ? f->key : wr_str_starts(o->key, WR_STR("value.")) ? f->value : NULL;
+    size_t           n = side && side == f->key && o->key.ptr[0] == 'k' ? 4 : 6;
+    wr_str           column;
+    if (!side) return NULL;
+    wr_option       inner = {{o->key.ptr + n, o->key.len - n}, o->value, o->at};
+    const spec_sets sets = {{side->specs}, 1};
+    const wr_option_spec *spec = find_spec(&sets, inner.key, &column);
+    if (spec) *o = inner;
+    return spec;
+}
+
+/* Of a connector whose records are messages: the formats of both sides. */
+static void check_records(const wr_table_info *t, const wr_connector *c, bool as_source, wr_record_format *records, wr_arena *arena, wr_diags *diags) {
+    wr_schema physical = {t->n_physical, t->schema->fields};
+    wr_record_format_read(records, &physical, t->key, t->n_key, &t->options, t->at, c->upsert, !as_source, arena, diags);
+}
+
+static void check_format(const wr_table_info *t, const wr_connector *c, bool as_source, const wr_option *f, const wr_format *format, wr_diags *diags) {
+    if (c->needs_format) {
+        if (f && !format) wr_diags_add(diags, WR_SEV_ERROR, "WR124", f->at, "there is no format '%.*s'", WR_FMT(f->value)), list_formats(diags, f->value, !as_source);
+        if (!f) wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s' has no 'format'", WR_FMT(t->name)), list_formats(diags, WR_STR(""), !as_source);
+        if (format && !as_source && !format->can_write)
+            wr_diags_add(diags, WR_SEV_ERROR, "WR125", f->at, "the format '%s' can only be read", format->name), list_formats(diags, WR_STR(""), true);
+        if (format && as_source && format->changes == WR_FORMAT_UPSERT && !t->n_key)
+            wr_diags_add(diags, WR_SEV_ERROR, "WR128", t->at, "the format '%s' needs a PRIMARY KEY (...) NOT ENFORCED: it says which rows replace each other", format->name);
+    } else if (f) {
+        wr_diags_add(diags, WR_SEV_ERROR, "WR120", f->at, "table '%.*s': the connector '%s' has no format", WR_FMT(t->name), c->name);
+    }
+}
+
+static void check_options(const wr_table_info *t, const wr_connector *c, const spec_sets *sets, const wr_record_format *records, const wr_format *format, wr_diags *diags) {
+    for (uint32_t i = 0; i < t->options.n; i++) {
+        const wr_option      *o = &t->options.at[i];
+        wr_option             inner = *o;
+        const wr_format      *owner;
+        wr_str                column;
+        const wr_option_spec *spec = find_spec(sets, o->key, &column);
+        if (!spec && c->records && (spec = find_side_spec(records, &inner))) o = &inner;
+        for (uint32_t k = 0; k < i; k++)
+            if (wr_str_eq(t->options.at[k].key, o->key)) wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "option '%.*s' is given twice", WR_FMT(o->key));
+        if (spec) {
+            check_column(t, o, column, diags);
+            check_value(o, spec, diags);
+        } else if ((c->needs_format || c->records) && other_format(o, format, &owner)) {
+            wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "table '%.*s': option '%.*s' belongs to the format '%s', this table's is '%s'", WR_FMT(t->name), WR_FMT(o->key), owner->name,
+                         format ? format->name : "");
+        } else {
+            unknown_option(t, o, sets, c->name, diags);
+        }
+    }
+}
+
 bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *diags) {
     uint32_t            before = diags->n_errors;
     const wr_connector *c = check_connector(t, as_source, diags);
@@ -210,34 +267,18 @@ bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *di
     spec_sets        sets = {{common_specs, c->specs, wr_source_specs, wr_lookup_specs}, 4}; /* a table may be read and written: source options are never wrong */
     const wr_option *f = wr_options_find(&t->options, "format");
     const wr_format *format = f ? wr_format_find(wr_str_trim(f->value)) : NULL;
-    if (c->needs_format) {
-        if (f && !format) wr_diags_add(diags, WR_SEV_ERROR, "WR124", f->at, "there is no format '%.*s'", WR_FMT(f->value)), list_formats(diags, f->value, !as_source);
-        if (!f) wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s' has no 'format'", WR_FMT(t->name)), list_formats(diags, WR_STR(""), !as_source);
-        if (format && !as_source && !format->can_write)
-            wr_diags_add(diags, WR_SEV_ERROR, "WR125", f->at, "the format '%s' can only be read", format->name), list_formats(diags, WR_STR(""), true);
-        if (format) sets.at[sets.n++] = format->specs;
-        if (format && as_source && format->changes == WR_FORMAT_UPSERT && !t->n_key)
-            wr_diags_add(diags, WR_SEV_ERROR, "WR128", t->at, "the format '%s' needs a PRIMARY KEY (...) NOT ENFORCED: it says which rows replace each other", format->name);
-    } else if (f) {
-        wr_diags_add(diags, WR_SEV_ERROR, "WR120", f->at, "table '%.*s': the connector '%s' has no format", WR_FMT(t->name), c->name);
+    wr_record_format records = {0};
+    wr_arena        *arena = wr_arena_new(NULL);
+    if (c->records) {
+        check_records(t, c, as_source, &records, arena, diags);
+        sets.at[sets.n++] = wr_record_specs;
+        format = records.value;
+    } else {
+        check_format(t, c, as_source, f, format, diags);
     }
-    for (uint32_t i = 0; i < t->options.n; i++) {
-        const wr_option      *o = &t->options.at[i];
-        const wr_format      *owner;
-        wr_str                column;
-        const wr_option_spec *spec = find_spec(&sets, o->key, &column);
-        for (uint32_t k = 0; k < i; k++)
-            if (wr_str_eq(t->options.at[k].key, o->key)) wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "option '%.*s' is given twice", WR_FMT(o->key));
-        if (spec) {
-            check_column(t, o, column, diags);
-            check_value(o, spec, diags);
-        } else if (c->needs_format && other_format(o, format, &owner)) {
-            wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "table '%.*s': option '%.*s' belongs to the format '%s', this table's is '%.*s'", WR_FMT(t->name), WR_FMT(o->key), owner->name,
-                         f ? (int)f->value.len : 0, f ? f->value.ptr : "");
-        } else {
-            unknown_option(t, o, &sets, c->name, diags);
-        }
-    }
+    if (format) sets.at[sets.n++] = format->specs;
+    check_options(t, c, &sets, &records, format, diags);
+    wr_arena_free(arena);
     for (const wr_option_spec *s = c->specs; s->key; s++)
         if (s->required && !wr_options_find(&t->options, s->key)) {
             wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s': the connector '%s' needs the option '%s'", WR_FMT(t->name), c->name, s->key);

@@ -18,6 +18,7 @@ typedef struct wr_table_info {       /* what a connector may know of a table */
     const wr_schema *schema;         /* source: physical + metadata columns, in this order; sink: columns written */
     uint32_t         n_physical;
     const wr_str    *metadata_keys;  /* for columns >= n_physical: 'file.path', 'offset' ... */
+    const wr_str    *written_metadata; /* sink: per column its metadata key, ptr NULL for a physical one; NULL: there is none */
     uint32_t         n_key;          /* PRIMARY KEY */
     const uint32_t  *key;            /* columns */
     wr_options       options;
@@ -46,7 +47,7 @@ typedef struct wr_chunk {
     uint32_t       partition;
     bool           first;            /* of its partition, from position 0 */
     bool           last;             /* the partition ends with it (may come with len 0) */
-    uint64_t       offset;           /* byte offset of data[0] in the partition, or row number for generators */
+    uint64_t       offset;           /* byte offset of data[0] in the partition, or row number for generators; of a queue's messages (wr_source_vt.messages) 0 */
     wr_mem        *mem;              /* (owned by the chunk) keeps data */
     const uint8_t *data;
     size_t         len;
@@ -68,10 +69,13 @@ typedef struct wr_source_vt {
      * may have more. NULL: this source cannot be read again up to a position. */
     wr_status (*until)(wr_source *, wr_reader *positions, wr_err *);
     bool      (*at_limit)(wr_source *);
+    /* A checkpoint with these positions (as saved) will last. NULL: it is nothing to this source. Any thread; must not block. */
+    void      (*lasting)(wr_source *, wr_str positions);
     void      (*describe)(wr_source *, wr_sbuf *out);                  /* "2 files, 34.1 MiB, bounded, from the start" */
     void      (*progress)(wr_source *, uint64_t *done, uint64_t *total); /* bytes or rows; total: known so far, also of an input without an end; 0 = unknown */
     bool      (*bounded)(wr_source *);
     void      (*close)(wr_source *);
+    bool        messages;            /* a bad record's offset is the message's own, not a byte of the partition */
 } wr_source_vt;
 struct wr_source { const wr_source_vt *vt; };
 
@@ -133,6 +137,7 @@ typedef struct wr_connector {
     const char           *doc;       /* one line */
     const wr_option_spec *specs;     /* ends with key == NULL; format options are added by the format */
     bool                  needs_format;
+    bool                  records, upsert; /* messages with key and value (format/records.h) instead; the key replaces */
     const char *const    *metadata;  /* readable metadata keys, ends with NULL; may be NULL */
     /* NULL = not a source / not a sink. Problems with options go to ctx->diags at the option's span (return WR_USER); the world's to err. */
     wr_status (*source_new)(const wr_table_info *, wr_connect_ctx *, wr_source **, wr_err *);

@@ -180,7 +180,9 @@ static void datagen_progress(wr_source *base, uint64_t *done, uint64_t *total) {
 static bool datagen_bounded(wr_source *base) { return ((datagen_source *)base)->n_rows != UINT64_MAX; }
 static void datagen_close(wr_source *base) { wr_free(base); }
 
-static const wr_source_vt source_vt = {"datagen", datagen_next, datagen_decode, one_partition, datagen_name, datagen_done, datagen_save, datagen_load, datagen_until, datagen_at_limit, datagen_describe, datagen_progress, datagen_bounded, datagen_close};
+static const wr_source_vt source_vt = {
+    .name = "datagen", .next = datagen_next, .decode = datagen_decode, .partitions = one_partition, .partition_name = datagen_name, .partition_done = datagen_done, .save = datagen_save, .load = datagen_load,
+    .until = datagen_until, .at_limit = datagen_at_limit, .describe = datagen_describe, .progress = datagen_progress, .bounded = datagen_bounded, .close = datagen_close};
 
 /* Option fields.<column>.<what>, or NULL. */
 static const wr_option *field_option(const wr_table_info *t, wr_str column, const char *what) {

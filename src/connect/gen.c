@@ -125,7 +125,9 @@ static void gen_close(wr_source *base) {
     wr_free(s);
 }
 
-static const wr_source_vt vt = {"generator", gen_next, gen_decode, gen_partitions, gen_name, gen_done, gen_save, gen_load, gen_until, gen_at_limit, gen_describe, gen_progress, gen_bounded, gen_close};
+static const wr_source_vt vt = {
+    .name = "generator", .next = gen_next, .decode = gen_decode, .partitions = gen_partitions, .partition_name = gen_name, .partition_done = gen_done, .save = gen_save, .load = gen_load,
+    .until = gen_until, .at_limit = gen_at_limit, .describe = gen_describe, .progress = gen_progress, .bounded = gen_bounded, .close = gen_close};
 
 static wr_status gen_new(const wr_table_info *t, wr_connect_ctx *ctx, const wr_option_spec *specs, gen_source **out) {
     gen_source *s = wr_calloc(1, sizeof *s);

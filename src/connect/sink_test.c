@@ -350,7 +350,7 @@ static void wrong_options_get_the_nearest_name(void **state) {
     rig_open(&r);
     assert_string_equal(CHECK(&r, true, "connector", "filesystem", "path", "x", "format", "json", "on-error", "skip", "json.ignore-parse-errors", "true", "scan.idle-timeout", "5 s"), "");
     assert_non_null(strstr(CHECK(&r, true, "connector", "filesytem", "path", "x"), "there is no connector 'filesytem' | did you mean 'filesystem'?"));
-    assert_non_null(strstr(CHECK(&r, true, "connector", "kafka"), "there is no connector 'kafka' | connectors that can be read: filesystem, datagen"));
+    assert_non_null(strstr(CHECK(&r, true, "connector", "pulsar"), "there is no connector 'pulsar' | connectors that can be read: filesystem, datagen"));
     assert_non_null(strstr(CHECK(&r, true, "connector", "filesystem", "format", "json"), "needs the option 'path'"));
     assert_non_null(strstr(CHECK(&r, true, "connector", "filesystem", "path", "x"), "has no 'format' | there are: json, csv"));
     assert_non_null(strstr(CHECK(&r, true, "connector", "filesystem", "path", "x", "format", "jsn"), "did you mean 'json'?"));
@@ -366,6 +366,13 @@ static void wrong_options_get_the_nearest_name(void **state) {
     assert_string_equal(CHECK(&r, true, "connector", "datagen", "fields.k.min", "1"), "");
     assert_non_null(strstr(CHECK(&r, true, "connector", "filesystem", "path", "x", "format", "json", "on-error", "dead-letter"), "needs 'dead-letter.path'"));
     assert_non_null(strstr(CHECK(&r, false, "connector", "sqlite"), "needs the option 'path'"));
+#define KAFKA "connector", "kafka", "topic", "x", "properties.bootstrap.servers", "x:1"
+    assert_string_equal(CHECK(&r, true, KAFKA, "format", "json", "properties.security.protocol", "SSL", "json.ignore-parse-errors", "true"), "");
+    assert_string_equal(CHECK(&r, true, KAFKA, "value.format", "json", "key.format", "csv", "key.fields", "k", "key.csv.field-delimiter", ";", "value.json.ignore-parse-errors", "true"), "");
+    assert_non_null(strstr(CHECK(&r, true, KAFKA, "value.format", "json", "key.format", "csv", "key.fields", "k", "key.json.ignore-parse-errors", "true"), "has no option 'key.json.ignore-parse-errors'"));
+    assert_non_null(strstr(CHECK(&r, true, KAFKA, "format", "json", "key.format", "csv"), "needs 'key.fields'"));
+    assert_non_null(strstr(CHECK(&r, true, KAFKA), "has no 'format'"));
+    assert_non_null(strstr(CHECK(&r, true, "connector", "kafka", "topic", "x", "format", "json"), "needs the option 'properties.bootstrap.servers'"));
     rig_close(&r);
 }
 

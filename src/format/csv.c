@@ -291,6 +291,7 @@ static void decode(wr_decoder *base, wr_mem *mem, const uint8_t *data, size_t le
             if (ok) out->n_blank++;
         } else if ((ok = read_record(d, (const char *)from, (const char *)text))) {
             d->n_rows++, out->n_rows++, out->n_records++;
+            if (out->want_lines) wr_arr_push(&out->row_lines, (uint32_t)line);
             if (d->n_rows == d->capacity) close_batch(d);
         }
         if (!blank) header = false;
@@ -328,7 +329,7 @@ static wr_status decoder_new(const wr_decoder_opts *opts, wr_decoder **out, wr_d
     if (!style_read(&opts->options, &style, diags)) return WR_USER;
     if (!flat_columns(opts->schema, diags)) return WR_UNSUPPORTED;
     csv_decoder *d = wr_calloc(1, sizeof *d);
-    d->base = (wr_decoder){decode, decoder_free};
+    d->base = (wr_decoder){.decode = decode, .free = decoder_free};
     d->opts = *opts;
     d->style = style;
     if (!d->opts.batch_rows || d->opts.batch_rows > WR_BATCH_MAX) d->opts.batch_rows = WR_BATCH_MAX;

@@ -44,8 +44,11 @@ typedef struct wr_decoded {     /* reused from chunk to chunk; batches are hande
     uint64_t n_records;         /* rows + bad + tombstones + redelivered + records without a value (changelog formats: records, not rows); blank lines
                                  * between records are counted in n_blank only */
     uint64_t n_lines, n_rows, n_blank, n_tombstones, n_redelivered;
+    bool     want_lines;        /* asked for by the caller: */
+    WR_ARR(uint32_t) row_lines; /* per row, the line (from the chunk's start) of its record */
 } wr_decoded;
 
+typedef struct wr_slice { uint32_t at, len; } wr_slice; /* bytes of a chunk */
 typedef struct wr_format wr_format;
 typedef struct wr_decoder wr_decoder;
 typedef struct wr_encoder wr_encoder;
@@ -66,6 +69,9 @@ struct wr_decoder {
      * first_chunk: the partition begins here (BOM is skipped, CSV header line if configured). */
     void (*decode)(wr_decoder *d, wr_mem *mem, const uint8_t *data, size_t len, bool first_chunk, wr_decoded *out);
     void (*free)(wr_decoder *d);
+    /* Records whose ends are known (messages), for formats in which a line break is a byte like any other; lines are indexes of `records` then.
+     * NULL: decode reads them as lines. See records.h. */
+    void (*decode_records)(wr_decoder *d, wr_mem *mem, const uint8_t *data, const wr_slice *records, uint32_t n, wr_decoded *out);
 };
 struct wr_encoder {
     /* Appends live rows batch[from_live .. to_live) as records, each ending with a newline. */

@@ -60,6 +60,7 @@ static void need_rows(json_decoder *d, uint32_t rows) {
 
 WR_INLINE void add_row(json_decoder *d, wr_kind kind) {
     if (d->kinds) d->kinds[d->n_rows] = (uint8_t)kind;
+    if (WR_UNLIKELY(d->out->want_lines)) wr_arr_push(&d->out->row_lines, (uint32_t)d->line);
     d->n_rows++;
     d->out->n_rows++;
 }

@@ -8,45 +8,60 @@
 typedef struct raw_decoder {
     wr_decoder      base;
     wr_decoder_opts opts;
+    bool            text;
+    wr_batch       *batch; /* being filled, with n of capacity rows */
+    uint32_t        n, capacity;
 } raw_decoder;
+
+static void close_batch(raw_decoder *d, wr_decoded *out) {
+    if (!d->batch) return;
+    wr_rows_close(d->batch, d->n);
+    wr_decoded_push(out, d->batch);
+    d->batch = NULL;
+    d->n = 0;
+}
+
+static void add_value(raw_decoder *d, wr_mem *mem, uint64_t line, uint64_t at, wr_str value, wr_decoded *out) {
+    char message[160];
+    if ((int64_t)value.len > d->opts.max_record_bytes) {
+        snprintf(message, sizeof message, "a record of %zu bytes, more than max-record-bytes = %lld; its first 200 bytes are shown", value.len, (long long)d->opts.max_record_bytes);
+        wr_bad_add(out, WR_BAD_TOO_LONG, line, at, (wr_str){value.ptr, WR_MIN(value.len, 200u)}, message);
+        return;
+    }
+    if (d->text && !wr_utf8_valid(value)) {
+        wr_bad_add(out, WR_BAD_UTF8, line, at, value, "the line is not valid UTF-8; a BYTES column takes any bytes");
+        return;
+    }
+    if (!d->batch) {
+        d->batch = wr_rows_open(d->opts.schema, d->opts.needed, d->capacity, false);
+        if (mem) wr_mem_keep(d->batch->mem, mem);
+    }
+    if (d->batch->cols[0].type.id != WR_T_NULL) ((wr_sview *)d->batch->cols[0].data)[d->n] = wr_sview_borrow(value.ptr, value.len);
+    if (out->want_lines) wr_arr_push(&out->row_lines, (uint32_t)line);
+    d->n++, out->n_rows++, out->n_records++;
+    if (d->n == d->capacity) close_batch(d, out);
+}
 
 static void decode(wr_decoder *base, wr_mem *mem, const uint8_t *data, size_t len, bool first_chunk, wr_decoded *out) {
     raw_decoder *d = (raw_decoder *)base;
     (void)first_chunk;
-    bool      text = wr_type_is_string(d->opts.schema->fields[0].type);
-    wr_batch *batch = NULL;
-    uint32_t  n = 0, capacity = len + 1 < d->opts.batch_rows ? (uint32_t)len + 1 : d->opts.batch_rows;
+    d->capacity = len + 1 < d->opts.batch_rows ? (uint32_t)len + 1 : d->opts.batch_rows;
     for (const uint8_t *p = data, *end = data + len; p < end;) {
         const uint8_t *nl = memchr(p, '\n', (size_t)(end - p)), *stop = nl ? nl : end, *from = p;
         p = stop + 1;
         if (stop > from && stop[-1] == '\r') stop--;
-        wr_str value = {(const char *)from, (size_t)(stop - from)};
-        char   message[160];
-        if ((int64_t)value.len > d->opts.max_record_bytes) {
-            snprintf(message, sizeof message, "a record of %zu bytes, more than max-record-bytes = %lld; its first 200 bytes are shown", value.len, (long long)d->opts.max_record_bytes);
-            wr_bad_add(out, WR_BAD_TOO_LONG, out->n_lines, (uint64_t)(from - data), (wr_str){value.ptr, WR_MIN(value.len, 200u)}, message);
-        } else if (text && !wr_utf8_valid(value)) {
-            wr_bad_add(out, WR_BAD_UTF8, out->n_lines, (uint64_t)(from - data), value, "the line is not valid UTF-8; a BYTES column takes any bytes");
-        } else {
-            if (!batch) {
-                batch = wr_rows_open(d->opts.schema, d->opts.needed, capacity, false);
-                if (mem) wr_mem_keep(batch->mem, mem);
-            }
-            if (batch->cols[0].type.id != WR_T_NULL) ((wr_sview *)batch->cols[0].data)[n] = wr_sview_borrow(value.ptr, value.len);
-            n++, out->n_rows++, out->n_records++;
-            if (n == capacity) {
-                wr_rows_close(batch, n);
-                wr_decoded_push(out, batch);
-                batch = NULL;
-                n = 0;
-            }
-        }
+        add_value(d, mem, out->n_lines, (uint64_t)(from - data), (wr_str){(const char *)from, (size_t)(stop - from)}, out);
         out->n_lines++;
     }
-    if (batch) {
-        wr_rows_close(batch, n);
-        wr_decoded_push(out, batch);
-    }
+    close_batch(d, out);
+}
+
+static void decode_records(wr_decoder *base, wr_mem *mem, const uint8_t *data, const wr_slice *records, uint32_t n, wr_decoded *out) {
+    raw_decoder *d = (raw_decoder *)base;
+    d->capacity = WR_MIN(n + 1, d->opts.batch_rows);
+    for (uint32_t i = 0; i < n; i++) add_value(d, mem, i, records[i].at, (wr_str){(const char *)data + records[i].at, records[i].len}, out);
+    out->n_lines += n;
+    close_batch(d, out);
 }
 
 static void decoder_free(wr_decoder *base) { wr_free(base); }
@@ -64,7 +79,7 @@ static wr_status decoder_new(const wr_decoder_opts *opts, wr_decoder **out, wr_d
     *out = NULL;
     if (!one_column(opts->schema, diags)) return WR_USER;
     raw_decoder *d = wr_calloc(1, sizeof *d);
-    *d = (raw_decoder){.base = {decode, decoder_free}, .opts = *opts};
+    *d = (raw_decoder){.base = {decode, decoder_free, decode_records}, .opts = *opts, .text = wr_type_is_string(opts->schema->fields[0].type)};
     if (!d->opts.batch_rows || d->opts.batch_rows > WR_BATCH_MAX) d->opts.batch_rows = WR_BATCH_MAX;
     if (d->opts.max_record_bytes <= 0) d->opts.max_record_bytes = 16 << 20;
     *out = &d->base;

@@ -162,6 +162,19 @@ static wr_op *make_op(const wr_pnode *p, wr_op_ctx *ctx) {
     return NULL;
 }
 
+/* Columns of the sink that are not stored but travel beside the record: headers, timestamp. */
+static const wr_str *written_metadata(wr_job *job, const wr_table *table, const wr_schema *written) {
+    wr_str *keys = NULL;
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        const wr_column *c = &table->columns[i];
+        int              at = c->kind == WR_COLUMN_METADATA && !c->is_virtual ? wr_schema_find(written, c->name) : -1;
+        if (at < 0) continue;
+        if (!keys) keys = wr_arena_calloc(job->arena, (written->n + 1) * sizeof *keys);
+        keys[at] = c->metadata_key.len ? c->metadata_key : c->name;
+    }
+    return keys;
+}
+
 void table_info_of(wr_job *job, const wr_pnode *p, wr_table_info *out) {
     *out = (wr_table_info){.at = p->at};
     const wr_p_source *from = p->kind == WR_P_SOURCE ? &p->source : p->kind == WR_P_LOOKUP_JOIN ? &p->lookup.from : NULL;
@@ -181,6 +194,7 @@ void table_info_of(wr_job *job, const wr_pnode *p, wr_table_info *out) {
     }
     out->name = table->name;
     out->at = table->at;
+    if (p->kind != WR_P_SOURCE) out->written_metadata = written_metadata(job, table, out->schema);
     _Static_assert(sizeof(wr_table_option) == sizeof(wr_option), "one layout");
     out->options = (wr_options){table->n_options, (const wr_option *)(const void *)table->options};
     uint32_t *key = wr_new_n(job->arena, uint32_t, table->n_key + 1);
@@ -373,6 +387,7 @@ static void free_turns(wr_job *job, worker *w) {
         wr_arr_free(&t->batches);
         wr_arr_free(&t->decoded.batches);
         wr_arr_free(&t->decoded.bad);
+        wr_arr_free(&t->decoded.row_lines);
     }
 }
 

@@ -213,6 +213,10 @@ static bool cuts_taken(wr_job *job) {
 static void let_sinks_commit(wr_job *job, uint64_t epoch) {
     job->times.written_us = wr_mono_us(job->opts.world);
     job->last_checkpoint_mono_us = wr_mono_us(job->opts.world);
+    for (uint32_t i = 0; i < job->n_sources; i++) {
+        source *s = &job->sources[i];
+        if (s->src && s->src->vt->lasting) s->src->vt->lasting(s->src, wr_sbuf_str(&s->cut_positions));
+    }
     atomic_store(&job->commits_left, job->n_workers);
     atomic_store(&job->commit_epoch, epoch);
     job_wake_all(job);

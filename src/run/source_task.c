@@ -324,7 +324,8 @@ static wr_status decode(worker *w, turn *t, wr_err *err) {
     t->batches.n = 0;
     t->decoded.n_records = t->decoded.n_lines = t->decoded.n_rows = t->decoded.n_blank = 0;
     t->decoded.n_tombstones = t->decoded.n_redelivered = 0;
-    t->decoded.batches.n = t->decoded.bad.n = 0;
+    t->decoded.batches.n = t->decoded.bad.n = t->decoded.row_lines.n = 0;
+    t->decoded.want_lines = false;
     if (!s->src && t->chunk.partition == UINT32_MAX) return WR_OK;
     if (!s->src) {
         uint32_t all = s->p->values.n_rows, step = w->job->batch_rows;
@@ -428,7 +429,8 @@ static wr_status refuse(source *s, wr_ledger *ledger, const turn *t, const wr_ba
     char shown[512];
     show_bytes(bad->raw, shown, sizeof shown);
     wr_fail(err, WR_DATA, "22000", "source %.*s: record refused, %s: %s", WR_FMT(s->p->source.table->name), wr_bad_kind_name(bad->kind), bad->message);
-    wr_err_place(err, "%.*s:%" PRIu64 " (byte %" PRIu64 ")", WR_FMT(wr_sbuf_str(&name)), line, t->chunk.offset + bad->offset);
+    if (s->src->vt->messages) wr_err_place(err, "%.*s offset %" PRIu64, WR_FMT(wr_sbuf_str(&name)), t->chunk.offset + bad->offset);
+    else wr_err_place(err, "%.*s:%" PRIu64 " (byte %" PRIu64 ")", WR_FMT(wr_sbuf_str(&name)), line, t->chunk.offset + bad->offset);
     wr_err_detail(err, "the record: %s", shown);
     wr_err_hint(err, "put it right, or set 'on-error' = 'skip' or 'dead-letter' on table %.*s", WR_FMT(s->p->source.table->name));
     err->at = s->p->at;

@@ -1,0 +1,203 @@
+/* connect/kafka/lib.c: see lib.h. */
+#include "connect/kafka/lib.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+kafka_table           kafka;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const char    *missing;
+
+static void load(void) {
+    void *l = dlopen("librdkafka.so.1", RTLD_NOW | RTLD_LOCAL); /* never closed: it keeps threads of its own */
+    if (!l) {
+        missing = "librdkafka.so.1";
+        return;
+    }
+#define F(name)                                        \
+    *(void **)&kafka.name = dlsym(l, "rd_kafka_" #name); \
+    if (!kafka.name) missing = "rd_kafka_" #name;
+    KAFKA_FUNCTIONS(F)
+#undef F
+}
+
+wr_status kafka_load(wr_err *err) {
+    pthread_once(&once, load);
+    if (!missing) return WR_OK;
+    wr_fail(err, WR_IO, "WR340", "a Kafka table needs librdkafka 2.0 or later, and %s was not found", missing);
+    wr_err_hint(err, "apt-get install librdkafka1");
+    return WR_IO;
+}
+
+/* ---- properties ---- */
+
+typedef struct property { const char *java, *ours; } property; /* ours NULL: of no use here, accepted */
+static const property properties[] = {
+    {"bootstrap.servers", "bootstrap.servers"}, {"group.id", "group.id"}, {"client.id", "client.id"}, {"client.rack", "client.rack"},
+    {"security.protocol", "security.protocol"}, {"sasl.mechanism", "sasl.mechanism"}, {"sasl.mechanisms", "sasl.mechanism"}, {"sasl.username", "sasl.username"}, {"sasl.password", "sasl.password"},
+    {"ssl.ca.location", "ssl.ca.location"}, {"ssl.certificate.location", "ssl.certificate.location"}, {"ssl.key.location", "ssl.key.location"}, {"ssl.key.password", "ssl.key.password"},
+    {"ssl.endpoint.identification.algorithm", "ssl.endpoint.identification.algorithm"},
+    {"isolation.level", "isolation.level"}, {"fetch.min.bytes", "fetch.min.bytes"}, {"fetch.max.bytes", "fetch.max.bytes"}, {"fetch.max.wait.ms", "fetch.wait.max.ms"},
+    {"max.partition.fetch.bytes", "max.partition.fetch.bytes"}, {"receive.buffer.bytes", "socket.receive.buffer.bytes"}, {"send.buffer.bytes", "socket.send.buffer.bytes"},
+    {"request.timeout.ms", "socket.timeout.ms"}, {"reconnect.backoff.ms", "reconnect.backoff.ms"}, {"reconnect.backoff.max.ms", "reconnect.backoff.max.ms"},
+    {"metadata.max.age.ms", "metadata.max.age.ms"}, {"session.timeout.ms", "session.timeout.ms"}, {"connections.max.idle.ms", "connections.max.idle.ms"},
+    {"acks", "acks"}, {"compression.type", "compression.type"}, {"batch.size", "batch.size"}, {"linger.ms", "linger.ms"}, {"retries", "retries"}, {"retry.backoff.ms", "retry.backoff.ms"},
+    {"delivery.timeout.ms", "delivery.timeout.ms"}, {"max.request.size", "message.max.bytes"}, {"max.in.flight.requests.per.connection", "max.in.flight.requests.per.connection"},
+    {"transaction.timeout.ms", "transaction.timeout.ms"}, {"broker.address.family", "broker.address.family"}, {"debug", "debug"},
+    {"auto.offset.reset", NULL}, {"partition.discovery.interval.ms", NULL}, {"enable.auto.commit", NULL}, {"auto.commit.interval.ms", NULL}, {"max.poll.records", NULL}, {"max.poll.interval.ms", NULL},
+    {"key.deserializer", NULL}, {"value.deserializer", NULL}, {"key.serializer", NULL}, {"value.serializer", NULL}, {"enable.idempotence", NULL}, {"commit.offsets.on.checkpoint", NULL},
+    {"buffer.memory", NULL}, {"allow.auto.create.topics", NULL}};
+enum { PREFIX = sizeof "properties." - 1 };
+
+void kafka_conf_set(rd_kafka_conf_t *conf, const char *key, const char *value) {
+    char text[200];
+    if (kafka.conf_set(conf, key, value, text, sizeof text) != RD_KAFKA_CONF_OK) wr_assert(!"a property of our own was refused");
+}
+
+static bool apply(rd_kafka_conf_t *conf, const wr_option *o, const char *key, wr_str value, wr_connect_ctx *ctx) {
+    char text[300], *z = wr_arena_strndup(ctx->arena, value.ptr, value.len);
+    if (kafka.conf_set(conf, key, z, text, sizeof text) == RD_KAFKA_CONF_OK) return true;
+    wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR121", o->at, "option '%.*s': %s", WR_FMT(o->key), text);
+    return false;
+}
+
+/* sasl.jaas.config: org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b"; */
+static bool apply_jaas(rd_kafka_conf_t *conf, const wr_option *o, wr_connect_ctx *ctx) {
+    static const char *const names[2] = {"username=", "password="}, *const keys[2] = {"sasl.username", "sasl.password"};
+    for (int i = 0; i < 2; i++) {
+        const char *at = memmem(o->value.ptr, o->value.len, names[i], strlen(names[i])), *end = o->value.ptr + o->value.len;
+        const char *from = at ? at + strlen(names[i]) : end, quote = from < end && (*from == '"' || *from == '\'') ? *from++ : 0;
+        const char *to = quote ? memchr(from, quote, (size_t)(end - from)) : NULL;
+        if (!to) {
+            wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR121", o->at, "option '%.*s': no %s\"...\" in it", WR_FMT(o->key), names[i]);
+            wr_diags_hint(ctx->diags, "or write 'properties.sasl.username' and 'properties.sasl.password'");
+            return false;
+        }
+        if (!apply(conf, o, keys[i], (wr_str){from, (size_t)(to - from)}, ctx)) return false;
+    }
+    return true;
+}
+
+bool kafka_conf_properties(rd_kafka_conf_t *conf, const wr_table_info *t, wr_connect_ctx *ctx) {
+    bool ok = true;
+    for (uint32_t i = 0; i < t->options.n; i++) {
+        const wr_option *o = &t->options.at[i];
+        if (!wr_str_starts(o->key, WR_STR("properties."))) continue;
+        wr_str          key = {o->key.ptr + PREFIX, o->key.len - PREFIX}, names[WR_COUNT_OF(properties)];
+        const property *p = NULL;
+        for (size_t k = 0; k < WR_COUNT_OF(properties); k++) {
+            names[k] = wr_str_of(properties[k].java);
+            if (wr_str_eq(key, names[k])) p = &properties[k];
+        }
+        if (p && !p->ours) continue;
+        if (p) {
+            ok &= apply(conf, o, p->ours, wr_str_trim(o->value), ctx);
+        } else if (wr_str_eq(key, WR_STR("sasl.jaas.config"))) {
+            ok &= apply_jaas(conf, o, ctx);
+        } else if (wr_str_starts(key, WR_STR("ssl.truststore.")) || wr_str_starts(key, WR_STR("ssl.keystore."))) {
+            wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR120", o->at, "table '%.*s': '%.*s' is Java's; certificates are read from PEM files here", WR_FMT(t->name), WR_FMT(o->key));
+            wr_diags_hint(ctx->diags, "'properties.ssl.ca.location', '.ssl.certificate.location' and '.ssl.key.location'; keytool and openssl pkcs12 turn a JKS file into PEM");
+            ok = false;
+        } else {
+            wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR120", o->at, "table '%.*s': there is no property '%.*s'", WR_FMT(t->name), WR_FMT(key));
+            int near = wr_nearest(key, names, WR_COUNT_OF(properties));
+            if (near >= 0) wr_diags_hint(ctx->diags, "did you mean 'properties.%.*s'?", WR_FMT(names[near]));
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+wr_str kafka_servers(const wr_table_info *t) { return wr_str_trim(wr_option_string(&t->options, kafka_specs, "properties.bootstrap.servers")); }
+
+/* ---- clients ---- */
+
+static void keep(kafka_client *c, const char *text) {
+    wr_mutex_lock(c->lock);
+    snprintf(c->last, sizeof c->last, "%s", text);
+    wr_mutex_unlock(c->lock);
+}
+
+static void on_error(rd_kafka_t *rk, int code, const char *reason, void *opaque) {
+    kafka_client *c = opaque;
+    (void)rk;
+    keep(c, reason && *reason ? reason : kafka.err2str((rd_kafka_resp_err_t)code));
+    if (code != RD_KAFKA_RESP_ERR__FATAL) return;
+    wr_mutex_lock(c->lock);
+    c->fatal = true;
+    wr_mutex_unlock(c->lock);
+}
+
+static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text) {
+    kafka_client *c = kafka.opaque(rk);
+    if (level <= 3 && c && c->lock) keep(c, text); /* errors; the rest would only be noise on the terminal */
+    else if (level == 7) fprintf(stderr, "kafka %s: %s\n", facility, text); /* properties.debug */
+}
+
+wr_status kafka_client_open(kafka_client *c, rd_kafka_type_t type, rd_kafka_conf_t *conf, const wr_table_info *t, wr_err *err) {
+    char text[400];
+    c->lock = wr_mutex_new();
+    kafka.conf_set_opaque(conf, c);
+    kafka.conf_set_error_cb(conf, on_error);
+    kafka.conf_set_log_cb(conf, on_log);
+    c->rk = kafka.new(type, conf, text, sizeof text);
+    if (c->rk) return WR_OK;
+    kafka.conf_destroy(conf);
+    wr_fail(err, WR_USER, "WR341", "table '%.*s': cannot make a Kafka client: %s", WR_FMT(t->name), text);
+    if (err) err->at = t->at;
+    return WR_USER;
+}
+
+void kafka_client_close(kafka_client *c) {
+    if (c->rk) kafka.destroy(c->rk);
+    c->rk = NULL;
+    wr_mutex_free(c->lock);
+    c->lock = NULL;
+}
+
+void kafka_client_detail(kafka_client *c, wr_err *err) {
+    if (!err || !c->lock) return;
+    wr_mutex_lock(c->lock);
+    if (c->last[0]) wr_err_detail(err, "the Kafka client says: %s", c->last);
+    wr_mutex_unlock(c->lock);
+}
+
+static const char *advice(rd_kafka_resp_err_t code) {
+    switch (code) {
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+    case RD_KAFKA_RESP_ERR__RESOLVE: return "is the broker up, 'properties.bootstrap.servers' right, and its advertised.listeners an address that can be reached from here?";
+    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
+    case RD_KAFKA_RESP_ERR__SSL:
+    case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED: return "check 'properties.security.protocol', the sasl.* and the ssl.* properties";
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED: return "the broker's ACLs do not let this user do it";
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: return "make the topic first (kafka-topics --create), or check its name";
+    case RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT: return "lower 'properties.transaction.timeout.ms', or raise the broker's transaction.max.timeout.ms";
+    case RD_KAFKA_RESP_ERR__FENCED:
+    case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
+    case RD_KAFKA_RESP_ERR_PRODUCER_FENCED: return "another process writes with the same 'sink.transactional-id-prefix': is the job running twice?";
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE: return "raise 'properties.max.request.size' and the topic's max.message.bytes";
+    default: return NULL;
+    }
+}
+
+wr_status kafka_fail(kafka_client *c, rd_kafka_resp_err_t code, wr_err *err, const char *fmt, ...) {
+    char    text[300];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    wr_fail(err, WR_IO, "08006", "%s: %s", text, kafka.err2str(code));
+    if (!err) return WR_IO;
+    err->retriable = code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
+    if (c) kafka_client_detail(c, err);
+    const char *hint = advice(code);
+    if (hint) wr_err_hint(err, "%s", hint);
+    return WR_IO;
+}
