@@ -434,6 +434,7 @@ typedef struct wr_over_opts {
     int32_t           time_col; /* event time; -1: order of arrival, rows come out at once. Then no RANGE frames */
     uint32_t          n_fns;
     const wr_over_fn *fns;
+    int64_t           ttl_us;   /* 0 = for ever. A key whose next row comes so much later than its last one starts anew: by the rows' times, by arrival by the clock */
 } wr_over_opts;
 double wr_over_key_bytes(const wr_over_opts *opts, double key_bytes);
 double wr_over_row_bytes(double row_bytes); /* one that waits, or what one left behind */

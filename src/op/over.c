@@ -11,6 +11,8 @@
  * Arrival    without a time column rows are numbered as they arrive, which stands for their time, and come out with the batch that brought them.
  * Late rows  as Flink: with ROWS n PRECEDING only, a row is dropped iff an earlier arrival of its key has a time in [its time, W], W being the
  *            row's own watermark; with any other function iff its time is at or behind W. Both depend on rows only, not on timing.
+ * TTL        a row that comes ttl_us or more behind the last one of its key finds the key forgotten; a sweep frees the keys of which that is certain. By the
+ *            rows' times, so neither batches nor workers show; every row at or behind its watermark is late then, with ROWS frames too. By arrival: the clock.
  * Invariant  row numbers of a key count from 0 and never change; kept holds [kept_from, n_out). A saved image rebuilds `front` from
  *            the kept rows, bit for bit.
  * Memory     rows in a heap as the joins' (join_common.h); lists and fronts are charged to the map.  Thread: one worker.   */
@@ -18,7 +20,7 @@
 #include "op/join_common.h"
 #include "op/op_util.h"
 
-enum { VERSION = 1, MALLOC_EXTRA = 16 };
+enum { VERSION = 1, MALLOC_EXTRA = 16, SWEEP_SLOTS = 256 };
 static const char tag[] = "over";
 
 typedef struct span { /* a frame of one key; its accumulators follow behind the keys' spans */
@@ -30,6 +32,7 @@ typedef struct keyed {
     wr_join_buf waiting, kept;
     int64_t  last_us;            /* of the last row that came out; valid when `out` */
     int64_t  armed_us;           /* of the timer that counts, when `armed` */
+    int64_t  used_us;            /* TTL by arrival: the clock when its last row came out; WR_TIME_MIN: not known */
     uint64_t n_out, kept_from;
     uint64_t first_peer, n_times; /* row number of the first row of the last time; distinct times */
     uint32_t n_timers, opened;   /* timers that name the slot; waiting rows that RANGE frames have already */
@@ -48,7 +51,7 @@ typedef struct group { /* rows of one key and time in an output batch */
     keyed   *k;
     int64_t  time_us;
     uint32_t slot, first, n;
-    bool     opened, goes_on;    /* RANGE frames have its rows; not the first rows of its time */
+    bool     opened, goes_on, anew; /* RANGE frames have its rows; not the first rows of its time; the key's TTL was over */
 } group;
 
 typedef struct over {
@@ -64,6 +67,7 @@ typedef struct over {
     wr_timers    *timers;        /* payload: slot * 2 + (1: to forget the key) */
     uint64_t      seq, n_rows;
     int64_t       arrivals;      /* by arrival: the "time" of the last row; part of the state */
+    int64_t       wm_us;
     uint32_t      round, batch_no;
     int64_t       front_bytes, told;
     /* scratch of one input batch */
@@ -82,6 +86,7 @@ typedef struct over {
     uint32_t     rows[WR_BATCH_MAX];
     void        *blocks[WR_BATCH_MAX];
     char        *sums;           /* WR_BATCH_MAX results of two stacks */
+    WR_ARR(wr_join_row *) graves; /* forgotten while LAG of the batch at work may still read them */
     /* rows that leave a frame */
     uint32_t     n_leave;
     const wr_join_row *leave_row[WR_BATCH_MAX];
@@ -103,6 +108,55 @@ static void charge(over *o) {
         if (o->frames[f].exact) now += o->frames[f].exact->heap_bytes;
     if (now != o->told) wr_kmap_charge(o->map, now - o->told);
     o->told = now;
+}
+
+static void drop_front(over *o, const frame *f, span *s) {
+    if (!s->front) return;
+    o->front_bytes -= (int64_t)s->n_front * f->stacks->bytes + MALLOC_EXTRA;
+    wr_free(s->front);
+    s->front = NULL;
+    s->front_at = s->n_front = 0;
+}
+
+/* ---- time to live ---- */
+
+/* Would a row that comes out at time_us (by arrival: now) find it forgotten? */
+static bool ttl_is_over(const over *o, const keyed *k, int64_t time_us) {
+    if (!o->opts.ttl_us || !k->out) return false;
+    bool    by_arrival = o->opts.time_col < 0;
+    int64_t now_us = by_arrival ? o->base.op.ctx->now_us : time_us, last_us = by_arrival ? k->used_us : k->last_us;
+    return last_us != WR_TIME_MIN && wr_sat_sub(now_us, last_us) >= o->opts.ttl_us;
+}
+/* Forgets what its rows left behind; rows that wait stay. */
+static void start_anew(over *o, keyed *k) {
+    wr_join_ent *ents = wr_join_buf_ents(&k->kept);
+    uint32_t     n = k->kept.n;
+    for (uint32_t i = 0; i < n; i++) wr_arr_push(&o->graves, ents[i].row);
+    wr_join_buf_pop(o->base.heap, &k->kept, n);
+    o->n_rows -= n;
+    for (uint32_t i = 0; i < o->n_frames; i++) {
+        const frame *f = &o->frames[i];
+        drop_front(o, f, span_of(f, k));
+        if (f->exact) wr_aggs_drop(f->exact, exact_of(f, k)), memset(exact_of(f, k), 0, f->exact->bytes);
+        if (f->stacks) memset(stacks_of(f, k), 0, f->stacks->bytes);
+        memset(span_of(f, k), 0, sizeof(span));
+    }
+    k->n_out = k->kept_from = k->first_peer = k->n_times = 0;
+    o->base.op.ctx->ledger->dropped[WR_REASON_EXPIRED]++;
+}
+static bool value_expired(void *self, const void *value) {
+    over        *o = self;
+    const keyed *k = value;
+    if (k->waiting.n || k->n_timers || o->wm_us == WR_TIME_MAX || !ttl_is_over(o, k, o->wm_us)) return false;
+    o->n_rows -= k->kept.n;
+    return true;
+}
+static wr_status sweep(over *o, uint32_t n, wr_err *err) {
+    uint64_t removed;
+    if (!o->opts.ttl_us) return WR_OK;
+    WR_TRY(wr_kmap_sweep(o->map, n, &removed, err));
+    o->base.op.ctx->ledger->dropped[WR_REASON_EXPIRED] += removed;
+    return WR_OK;
 }
 
 /* ---- input ---- */
@@ -158,6 +212,7 @@ static wr_status on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *ou
     for (uint32_t i = 0; i < n; i++) /* a late row of a key never seen leaves no entry behind */
         if (o->created[i] && is_idle(o->values[i])) wr_kmap_remove(o->map, o->slots[i]);
     if (by_arrival && s == WR_OK) s = drain(o, o->arrivals, out, NULL, err);
+    if (s == WR_OK) s = sweep(o, SWEEP_SLOTS, err);
     charge(o);
     return s;
 }
@@ -179,14 +234,6 @@ static wr_status feed(over *o, wr_aggs *a, const wr_batch *b, const uint32_t *ro
     if (!a || !n) return WR_OK;
     a->seq = o->seq;
     return wr_aggs_update(a, b, rows, blocks, n, err);
-}
-
-static void drop_front(over *o, const frame *f, span *s) {
-    if (!s->front) return;
-    o->front_bytes -= (int64_t)s->n_front * f->stacks->bytes + MALLOC_EXTRA;
-    wr_free(s->front);
-    s->front = NULL;
-    s->front_at = s->n_front = 0;
 }
 
 /* front[i] = rows from + i .. to - 1, each from the next one and its own row. */
@@ -342,6 +389,7 @@ static void forget(over *o, keyed *k, uint32_t slot, int64_t deadline_us) {
 static void take_rows(over *o, keyed *k, uint32_t slot, uint32_t n, int64_t time_us) {
     group *g = &o->groups[o->n_groups++];
     *g = (group){.k = k, .time_us = time_us, .slot = slot, .first = o->n, .n = n, .opened = k->opened > 0};
+    g->anew = !g->opened && ttl_is_over(o, k, time_us);
     g->goes_on = k->out && k->last_us == time_us;
     wr_join_ent *ents = wr_join_buf_ents(&k->waiting);
     for (uint32_t i = 0; i < n; i++) {
@@ -353,6 +401,7 @@ static void take_rows(over *o, keyed *k, uint32_t slot, uint32_t n, int64_t time
     k->opened -= WR_MIN(k->opened, n);
     k->batch = o->batch_no;
     k->last_us = time_us;
+    k->used_us = o->base.op.ctx->now_us;
     k->out = true;
 }
 
@@ -382,7 +431,10 @@ static wr_status collect(over *o, int64_t wm_us, wr_err *err) {
             arm(o, k, slot);
             return WR_OK;
         }
-        if (n > max && !k->opened) WR_TRY(open_many(o, k, n, deadline, err));
+        if (n > max && !k->opened) {
+            if (ttl_is_over(o, k, deadline)) start_anew(o, k);
+            WR_TRY(open_many(o, k, n, deadline, err));
+        }
         take_rows(o, k, slot, WR_MIN(n, max), deadline);
         if (k->waiting.n) arm(o, k, slot);
     }
@@ -447,6 +499,7 @@ static wr_status work_round(over *o, wr_batch *b, uint32_t g0, uint32_t g1, wr_e
     uint32_t from = o->groups[g0].first, to = o->groups[g1 - 1].first + o->groups[g1 - 1].n;
     for (uint32_t i = g0; i < g1; i++) {
         const group *g = &o->groups[i];
+        if (g->anew) start_anew(o, g->k);
         for (uint32_t r = g->first; r < g->first + g->n; r++) {
             o->number[r] = g->k->n_out + (r - g->first);
             if (o->keeps && !g->opened) keep_row(o, g->k, b, r, g->time_us);
@@ -546,6 +599,8 @@ static wr_status drain(over *o, int64_t wm_us, wr_out *out, bool *more, wr_err *
             s = work(o, b, err);
         }
         for (uint32_t i = 0; i < o->n; i++) wr_join_row_free(o->base.heap, o->row[i]);
+        for (uint32_t i = 0; i < o->graves.n; i++) wr_join_row_free(o->base.heap, o->graves.at[i]);
+        o->graves.n = 0;
         o->n_rows -= o->n;
         if (s == WR_OK && b) s = wr_emit(out, b, err);
         else wr_batch_unref(b);
@@ -557,6 +612,8 @@ static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more,
     wr_status s = WR_OK;
     *more = false;
     if (o->opts.time_col >= 0) s = drain(o, wm_us, out, more, err);
+    o->wm_us = wm_us;
+    if (s == WR_OK && !*more) s = sweep(o, SWEEP_SLOTS * 4, err);
     charge(o);
     return s;
 }
@@ -591,6 +648,7 @@ static void value_save(void *self, const void *value, wr_sbuf *out) {
         if (f->exact) wr_aggs_save(f->exact, exact_of(f, k), out);
         if (f->stacks) wr_aggs_save(f->stacks, stacks_of(f, k), out);
     }
+    if (o->opts.ttl_us && o->opts.time_col < 0) wr_put_i64(out, k->used_us); /* behind everything: images without it load, too */
 }
 static bool value_load(void *self, void *value, wr_reader *in) {
     over  *o = self;
@@ -615,6 +673,7 @@ static bool value_load(void *self, void *value, wr_reader *in) {
         if (f->exact && !wr_aggs_load(f->exact, exact_of(f, k), in)) return false;
         if (f->stacks && !wr_aggs_load(f->stacks, stacks_of(f, k), in)) return false;
     }
+    if (!in->bad) k->used_us = in->at < in->end ? wr_get_i64(in) : WR_TIME_MIN;
     return !in->bad;
 }
 static void value_new(void *self, uint32_t slot, void *value) {
@@ -660,6 +719,7 @@ static void close_op(wr_op *op) {
     wr_timers_free(o->timers);
     for (uint32_t f = 0; f < o->n_frames; f++) wr_aggs_free(o->frames[f].exact), wr_aggs_free(o->frames[f].stacks);
     wr_free(o->sums);
+    wr_arr_free(&o->graves);
     wr_join_base_free(&o->base);
     wr_free(o);
 }
@@ -763,7 +823,7 @@ static void look_at_functions(over *o) {
         o->keeps |= bounded || fn->kind == WR_OVER_LAG;
         if (bounded && !fn->frame.rows) o->reach_us = WR_MAX(o->reach_us, fn->frame.preceding);
     }
-    o->by_key = all_rows;
+    o->by_key = all_rows && !o->opts.ttl_us;
     o->forgets = all_range;
 }
 
@@ -792,9 +852,10 @@ wr_op *wr_over_new(const wr_over_opts *opts, const wr_schema *input, wr_op_ctx *
     if (sum_bytes) o->sums = wr_calloc(WR_BATCH_MAX, sum_bytes);
     o->lagged = wr_arena_calloc(o->base.arena, (size_t)(opts->n_fns + 1) * WR_BATCH_MAX * sizeof *o->lagged);
     o->timers = wr_timers_new(ctx->acct);
+    o->wm_us = WR_TIME_MIN;
     const wr_kmap_opts map = {.name = tag, .key_types = wr_op_key_types(o->base.arena, input, opts->keys, opts->n_keys), .n_key_types = opts->n_keys,
                               .value_bytes = value_bytes, .acct = ctx->acct, .self = o, .value_free = value_free, .value_save = value_save,
-                              .value_load = value_load, .value_new = value_new, .heap_bytes = heap_bytes};
+                              .value_load = value_load, .value_new = value_new, .value_expired = value_expired, .heap_bytes = heap_bytes};
     o->map = wr_op_map_new(&map, ctx, tag, WR_SPILL_VALUE);
     return &o->base.op;
 }

@@ -263,7 +263,79 @@ static void null_time_and_damage(void **state) {
     done(&t, op);
 }
 
+/* TTL 10 s: a row so much behind the last one of its key starts anew, whatever the batches; what nobody will see again is freed. */
+static void ttl_by_time(void **state) {
+    (void)state;
+    const wr_over_frame rows2 = {.rows = true, .preceding = 2}, range100 = {.preceding = 100000000};
+    const wr_over_fn all[] = {agg_of(WR_AGG_SUM, 2, WR_T_INT, so_far), agg_of(WR_AGG_SUM, 2, WR_T_INT, rows2), agg_of(WR_AGG_MAX, 2, WR_T_INT, range100), lag_of(2, WR_T_INT, 1), rank_of(WR_OVER_ROW_NUMBER)};
+    const wr_over_opts opts = {.n_keys = 1, .keys = (const uint32_t[]){1}, .time_col = 3, .n_fns = 5, .fns = all, .ttl_us = 10000000};
+    const char *want = "+I 1 a 1 1 1 1 1 NULL 1\n+I 2 a 2 5 3 3 2 1 2\n+I 3 a 4 14.999 7 7 4 2 3\n+I 4 a 8 24.999 24 8 16 NULL 1\n+I 5 a 16 24.999 24 24 16 8 2\n+I 6 b 1 30 1 1 1 NULL 1\n+I 7 a 32 40 32 32 32 NULL 1\n";
+    for (uint32_t step = 0; step < 3; step++) { /* everything in one batch; a watermark behind each row; with a load between */
+        tk t;
+        tk_init(&t, step ? 1 : 2048);
+        const wr_schema *in = tk_schema(&t, ev_schema);
+        const char      *rows[] = {"1 a 1 1", "2 a 2 5", "3 a 4 14.999", "4 a 8 24.999; 5 a 16 24.999", "6 b 1 30", "7 a 32 40"};
+        const double     wm[] = {1, 5, 14.999, 24.999, 30, 40};
+        wr_op           *op = wr_over_new(&opts, in, &t.ctx);
+        for (uint32_t i = 0; i < 6; i++) {
+            tk_send(&t, op, 0, in, rows[i]);
+            if (step) tk_watermark(&t, op, wm[i]);
+            if (step < 2) continue;
+            wr_sbuf image = {0};
+            tk_save(op, &image);
+            op->vt->close(op);
+            op = wr_over_new(&opts, in, &t.ctx);
+            wr_reader r = {(const uint8_t *)image.at, (const uint8_t *)image.at + image.len, false};
+            assert_int_equal(op->vt->load(op, &r, 0, 128, &t.err), WR_OK);
+            wr_sbuf_free(&image);
+        }
+        tk_watermark(&t, op, 45);
+        tk_expect(&t, want);
+        tk_watermark(&t, op, 60); /* 20 s behind the last row: nobody sees the keys again */
+        wr_op_usage use;
+        op->vt->usage(op, &use);
+        assert_int_equal(use.keys, 0);
+        assert_int_equal(use.rows, 0);
+        assert_int_equal(t.ledger.dropped[WR_REASON_EXPIRED], 4);
+        done(&t, op);
+    }
+}
+
+/* By arrival the clock counts; it is part of the image, and an image from before there was a TTL has none: its keys count from their next row. */
+static void ttl_by_arrival(void **state) {
+    (void)state;
+    const wr_over_fn all[] = {agg_of(WR_AGG_SUM, 2, WR_T_INT, by_row)};
+    wr_over_opts     opts = {.n_keys = 1, .keys = (const uint32_t[]){1}, .time_col = -1, .n_fns = 1, .fns = all};
+    for (uint32_t step = 0; step < 2; step++) {
+        tk t;
+        tk_init(&t, 2048);
+        const wr_schema *in = tk_schema(&t, "id INT, k STRING, v INT");
+        opts.ttl_us = step ? 1000000 : 0;
+        wr_op *op = wr_over_new(&opts, in, &t.ctx);
+        t.ctx.now_us = 5000000;
+        tk_send(&t, op, 0, in, "1 a 1; 2 b 1");
+        tk_expect(&t, "+I 1 a 1 1\n+I 2 b 1 1\n");
+        wr_sbuf image = {0};
+        tk_save(op, &image);
+        op->vt->close(op);
+        opts.ttl_us = 1000000;
+        op = wr_over_new(&opts, in, &t.ctx);
+        wr_reader r = {(const uint8_t *)image.at, (const uint8_t *)image.at + image.len, false};
+        assert_int_equal(op->vt->load(op, &r, 0, 128, &t.err), WR_OK);
+        wr_sbuf_free(&image);
+        t.ctx.now_us = 5999999;
+        tk_send(&t, op, 0, in, "3 a 2");
+        tk_expect(&t, "+I 3 a 2 3\n");
+        t.ctx.now_us = 6999999;
+        tk_send(&t, op, 0, in, "4 a 4; 5 b 4");
+        tk_expect(&t, step ? "+I 4 a 4 4\n+I 5 b 4 4\n" : "+I 4 a 4 4\n+I 5 b 4 5\n");
+        assert_int_equal(t.ledger.dropped[WR_REASON_EXPIRED], 1 + step);
+        done(&t, op);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(flink_late_rows), cmocka_unit_test(random_plain), cmocka_unit_test(random_images), cmocka_unit_test(many_peers_and_floats), cmocka_unit_test(forgets_keys), cmocka_unit_test(null_time_and_damage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(flink_late_rows), cmocka_unit_test(random_plain), cmocka_unit_test(random_images), cmocka_unit_test(many_peers_and_floats), cmocka_unit_test(forgets_keys), cmocka_unit_test(null_time_and_damage), cmocka_unit_test(ttl_by_time),
+                                       cmocka_unit_test(ttl_by_arrival)};
     return tk_run_tests(tests);
 }

@@ -8,10 +8,11 @@
  * Ties       by the unique columns, if the input has a key, else by arrival.
  * Updates    with unique columns a +U (or a -D that carries only the key) finds its old row by them; else by the whole row.
  * Windows    window_end >= 0: nothing goes out before the watermark closes the window; then its rows, append-only, and the group is freed.
+ * TTL        by processing time since the key's last row; an expired key counts as absent, a sweep frees it.
  * Memory     map, lists and rows charged once a batch.  Thread: one worker.                                                 */
 #include "op/top_n.h"
 
-enum { VERSION = 1, MALLOC_EXTRA = 16 };
+enum { VERSION = 1, MALLOC_EXTRA = 16, SWEEP_SLOTS = 256 };
 static const char tag[] = "top_n";
 
 static int by_key(const void *self, const void *a, const void *b) {
@@ -229,6 +230,24 @@ static wr_status emit_touched(wr_top_n *t, wr_out *out, wr_err *err) {
     return s;
 }
 
+/* ---- time to live ---- */
+
+/* A key that no row has touched for so long; its rows are not taken back, as in Flink. */
+static bool group_expired(const wr_top_n *t, const wr_rank_group *g) { return t->opts.ttl_us && g->rows && t->op.ctx->now_us - g->used_us >= t->opts.ttl_us; }
+static void count_expired(wr_top_n *t, const wr_rank_group *g) {
+    t->op.ctx->ledger->dropped[WR_REASON_EXPIRED] += g->rows->count;
+    t->n_kept -= (int64_t)g->rows->count;
+}
+static bool value_expired(void *self, const void *value) {
+    if (!group_expired(self, value)) return false;
+    count_expired(self, value);
+    return true;
+}
+static wr_status sweep(wr_top_n *t, uint32_t n, wr_err *err) {
+    uint64_t removed;
+    return t->opts.ttl_us ? wr_kmap_sweep(t->map, n, &removed, err) : WR_OK;
+}
+
 static wr_status top_n_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *out, wr_err *err) {
     wr_top_n *t = (wr_top_n *)op;
     uint32_t  n = wr_batch_live(batch);
@@ -250,9 +269,8 @@ static wr_status top_n_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_o
                 op->ctx->ledger->dropped[WR_REASON_LATE]++;
                 continue;
             }
-        } else if (t->opts.ttl_us && g->rows && g->mark != t->batch_no && op->ctx->now_us - g->used_us >= t->opts.ttl_us) {
-            op->ctx->ledger->dropped[WR_REASON_EXPIRED] += g->rows->count;
-            t->n_kept -= (int64_t)g->rows->count;
+        } else if (g->mark != t->batch_no && group_expired(t, g)) {
+            count_expired(t, g);
             group_clear(t, g);
         }
         group_open(t, g);
@@ -264,6 +282,7 @@ static wr_status top_n_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_o
         if (t->created[i] && !((wr_rank_group *)t->values[i])->rows) wr_kmap_remove(t->map, t->slots[i]);
     t->seq += batch->n_rows;
     wr_status s = emit_touched(t, out, err);
+    if (s == WR_OK) s = sweep(t, SWEEP_SLOTS, err);
     charge(t);
     return s;
 }
@@ -293,7 +312,11 @@ static wr_status top_n_on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool 
     int64_t   deadline;
     uint64_t  slot;
     *more = false;
-    if (t->opts.window_end < 0) return WR_OK;
+    if (t->opts.window_end < 0) {
+        wr_status s = sweep(t, SWEEP_SLOTS * 4, err);
+        charge(t);
+        return s;
+    }
     for (;;) {
         if (t->emit_slot == WR_SLOT_NONE) {
             if (!wr_timers_pop(t->timers, wm_us > WR_TIME_MAX - 1000 ? WR_TIME_MAX : wm_us + 1000, &deadline, &slot)) break;
@@ -428,7 +451,7 @@ wr_op *wr_top_n_new(const wr_top_n_opts *opts, const wr_schema *input, wr_op_ctx
     if (opts->window_end >= 0) t->timers = wr_timers_new(ctx->acct);
     const wr_kmap_opts map = {.name = "ranked", .key_types = wr_op_key_types(t->arena, input, opts->keys, opts->n_keys), .n_key_types = opts->n_keys,
                                          .value_bytes = sizeof(wr_rank_group), .acct = ctx->acct, .self = t, .value_free = value_free,
-                                         .value_save = value_save, .value_load = value_load, .value_new = value_new, .heap_bytes = heap_bytes};
+                                         .value_save = value_save, .value_load = value_load, .value_new = value_new, .value_expired = value_expired, .heap_bytes = heap_bytes};
     t->map = wr_op_map_new(&map, ctx, tag, opts->window_end >= 0 ? WR_SPILL_VALUE : WR_SPILL_ENTRY);
     return &t->op;
 }

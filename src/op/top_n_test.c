@@ -237,10 +237,45 @@ static void test_random(void **state) {
             }
 }
 
+/* A key that no row touched for the TTL counts as absent, and is freed though no row of it comes again. */
+static void test_ttl(void **state) {
+    (void)state;
+    for (int retract = 0; retract < 2; retract++) {
+        tk t;
+        tk_init(&t, 2048);
+        const wr_schema  *in = tk_schema(&t, "k STRING, v INT");
+        const wr_sort_key order = {.col = 1};
+        wr_op *op = wr_top_n_new(&(wr_top_n_opts){.n_keys = 1, .keys = (uint32_t[]){0}, .n_order = 1, .order = &order, .first = 1, .last = 2, .retract_input = retract,
+                                                  .window_end = -1, .ttl_us = 1000000}, in, &t.ctx);
+        tk_send(&t, op, 0, in, "a 1; a 2; b 1; c 5");
+        t.ctx.now_us = 999999;
+        tk_send(&t, op, 0, in, "a 3");
+        t.ctx.now_us = 1500000;
+        tk_clear(&t);
+        tk_send(&t, op, 0, in, "b 7; a 0"); /* b starts anew: 1 is forgotten, not taken back */
+        const char *got = tk_fold_text(&t, t.text.at);
+        assert_non_null(strstr(got, "b 7"));
+        assert_null(strstr(got, "b 1"));
+        tk_watermark(&t, op, 1);
+        wr_op_usage use;
+        op->vt->usage(op, &use);
+        assert_int_equal(use.keys, 2); /* c is gone */
+        assert_int_equal(use.rows, retract ? 5 : 3);
+        assert_int_equal(t.ledger.dropped[WR_REASON_EXPIRED], 2);
+        t.ctx.now_us = 4000000;
+        tk_watermark(&t, op, 2);
+        op->vt->usage(op, &use);
+        assert_int_equal(use.keys, 0);
+        assert_int_equal(use.rows, 0);
+        op->vt->close(op);
+        tk_free(&t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flink_without_rank), cmocka_unit_test(test_flink_with_rank), cmocka_unit_test(test_flink_global), cmocka_unit_test(test_unique),
-        cmocka_unit_test(test_window), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_window), cmocka_unit_test(test_random), cmocka_unit_test(test_ttl),
     };
     return tk_run_tests(tests);
 }

@@ -585,8 +585,9 @@ static void bill_top_n(account *a) {
     if (rows.kind == WR_UNITS_KEYS) rows.total *= per_key; /* a row for each key, and again until it has so many */
     if (rows.kind == WR_UNITS_KEYS && rows.total < 0) rows.total = -1;
     if (o->retract_input && o->window_end < 0) {
+        bool for_ever = o->ttl_us <= 0;
         rows = f ? distinct(a, 0, -1, f->rows, f->upserts > 0 ? f->upserts : WR_MAX(f->added - f->removed, 0.0), f->half_rows, 0) : (wr_units){.kind = WR_UNITS_UNKNOWN, .rate = rate_of(a, 0)};
-        snprintf(b->bounded_by, sizeof b->bounded_by, "number of rows of the input (its keys)");
+        if (for_ever) snprintf(b->bounded_by, sizeof b->bounded_by, "number of rows of the input (its keys)");
         if (b->bound == WR_BOUND_INPUT) b->bound = WR_BOUND_KEYS;
     }
     if (keeps_all(a->n)) {
@@ -704,8 +705,9 @@ static void bill_over(account *a) {
         for_ever |= !bounded || fn->frame.rows;
     }
     b->windows = 1;
-    by_keys(a, a->n->inputs[0].node, o->keys, o->n_keys, 0, false);
-    wr_units keys = keys_units(a, 0, o->keys, o->n_keys);
+    int64_t ttl = for_ever ? o->ttl_us : 0; /* frames that end forget sooner or later by themselves */
+    by_keys(a, a->n->inputs[0].node, o->keys, o->n_keys, ttl, o->time_col >= 0);
+    wr_units keys = with_ttl(a, keys_units(a, 0, o->keys, o->n_keys), ttl, false);
     if (!for_ever) {
         b->bound = WR_BOUND_TIME;
         b->retention_us = reach + b->in[0].delay_us;

@@ -16,7 +16,7 @@ typedef struct sel {
     bind     b;
     lnode   *node;         /* built so far */
     bool     is_agg;
-    int64_t  ttl_us;       /* STATE_TTL of a SELECT that does not aggregate: for its DISTINCT; -1 = none */
+    int64_t  ttl_us;       /* STATE_TTL of a SELECT that does not aggregate: for its OVER and DISTINCT; -1 = none */
     WR_ARR(wr_expr *) items; /* bound select list, stars expanded; then hidden ORDER BY expressions */
     WR_ARR(wr_str) names;
     uint32_t n_visible;
@@ -457,6 +457,9 @@ static wr_exprs columns_of(pl *p, const lnode *in, wr_span at) {
     return below;
 }
 
+/* STATE_TTL of a SELECT that aggregates is for the aggregation; 0 = not said, -1 = for ever. */
+static int64_t over_ttl(const sel *x) { return x->is_agg || x->ttl_us < 0 ? 0 : x->ttl_us ? x->ttl_us : -1; }
+
 static bool build_rank(sel *x, uint32_t which, const lnode *from) {
     pl        *p = x->p;
     over_call *o = &x->env.overs.at[which];
@@ -469,6 +472,7 @@ static bool build_rank(sel *x, uint32_t which, const lnode *from) {
     r->rank.order = wr_new_n(p->arena, wr_sort_key, o->n_order);
     r->rank.window_end = r->rank.time_col = -1;
     r->rank.out_rank = true;
+    r->rank.ttl_us = over_ttl(x);
     if (!intern_keys(x, &below, o, from, r->rank.keys, r->rank.order)) return false;
     over_column(x, which, stand_on(x, r, &below, &(wr_field){WR_STR("rank"), wr_type_not_null(wr_type_of(WR_T_BIGINT))}, 1));
     return true;
@@ -493,6 +497,7 @@ static bool build_over(sel *x, uint32_t which, const lnode *from) {
     wr_field  *f = wr_new_n(p->arena, wr_field, most);
     r->over.fns = wr_new_n(p->arena, wr_over_fn, most);
     r->over.n_keys = o->n_keys;
+    r->over.ttl_us = over_ttl(x);
     r->over.keys = wr_new_n(p->arena, uint32_t, o->n_keys);
     if (o->n_order > 1) return pl_unsupported(p, o->order[1]->at, "order by the event-time column alone", "OVER (ORDER BY ...) of more than one column"), false;
     if (!intern_keys(x, &below, o, from, r->over.keys, &r->over.order)) return false;

@@ -91,8 +91,9 @@ struct lnode {
             uint32_t     n_unique, *unique;
             uint32_t     n_fns;                /* TOP_N: aggregates over the rows up to each, instead of the rank */
             wr_over_fn  *fns;
+            int64_t      ttl_us;               /* 0 = not said, -1 = for ever */
         } rank;                                /* RANK, TOP_N, DEDUP, SORT, TIME_SORT (order only) */
-        struct { uint32_t n_keys, *keys, n_fns; wr_sort_key order; bool by_arrival; wr_over_fn *fns; } over; /* output: the input's columns, then one a function */
+        struct { uint32_t n_keys, *keys, n_fns; wr_sort_key order; bool by_arrival; wr_over_fn *fns; int64_t ttl_us; /* as rank's */ } over; /* output: the input's columns, then one a function */
         struct { uint64_t offset, n; } limit;
         wr_match_opts match;                   /* what it points to is never changed in place */
         struct { uint32_t col, n_pass, *pass; bool outer, ordinality; } unnest; /* output: passing columns of the input, then what an element gives */

@@ -435,6 +435,7 @@ static lnode *over_all_rows(pl *p, lnode *n) {
     t->rank.rank = WR_RANK_ROW_NUMBER, t->rank.first = 1, t->rank.last = UINT64_MAX, t->rank.time_col = -1;
     t->rank.n_keys = n->over.n_keys, t->rank.keys = n->over.keys, t->rank.n_order = 1, t->rank.order = order;
     t->rank.n_fns = n->over.n_fns, t->rank.fns = n->over.fns;
+    t->rank.ttl_us = n->over.ttl_us;
     return convert_top_n(p, t);
 }
 
@@ -473,6 +474,7 @@ static lnode *convert_rank(pl *p, lnode *n) {
     o->schema = n->schema;
     o->over.n_keys = n->rank.n_keys, o->over.keys = n->rank.keys, o->over.order = n->rank.order[0];
     o->over.n_fns = 1, o->over.fns = fn;
+    o->over.ttl_us = n->rank.ttl_us;
     return convert_over(p, o);
 }
 

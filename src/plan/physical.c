@@ -72,7 +72,7 @@ static void put_over_fns(wr_sbuf *b, const wr_over_fn *fns, uint32_t n) {
 
 static void put_over(wr_sbuf *b, const wr_over_opts *o) {
     put_cols(b, "k", o->keys, o->n_keys);
-    wr_sbuf_printf(b, " t%d", o->time_col);
+    wr_sbuf_printf(b, " t%d ttl %lld", o->time_col, (long long)o->ttl_us);
     put_over_fns(b, o->fns, o->n_fns);
 }
 
@@ -134,12 +134,12 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
     case WR_P_TOP_N:
         put_cols(b, "k", n->top_n.keys, n->top_n.n_keys);
         put_order(b, n->top_n.order, n->top_n.n_order);
-        wr_sbuf_printf(b, " r%d %llu-%llu out %d we %d", (int)n->top_n.rank, (unsigned long long)n->top_n.first, (unsigned long long)n->top_n.last, n->top_n.out_rank, n->top_n.window_end);
+        wr_sbuf_printf(b, " r%d %llu-%llu out %d we %d ttl %lld", (int)n->top_n.rank, (unsigned long long)n->top_n.first, (unsigned long long)n->top_n.last, n->top_n.out_rank, n->top_n.window_end, (long long)n->top_n.ttl_us);
         put_over_fns(b, n->top_n.fns, n->top_n.n_fns);
         break;
     case WR_P_DEDUP:
         put_cols(b, "k", n->dedup.keys, n->dedup.n_keys);
-        wr_sbuf_printf(b, " %d %d", n->dedup.time_col, n->dedup.keep_last);
+        wr_sbuf_printf(b, " %d %d ttl %lld", n->dedup.time_col, n->dedup.keep_last, (long long)n->dedup.ttl_us);
         break;
     case WR_P_NORMALIZE:
         put_cols(b, "k", n->normalize.keys, n->normalize.n_keys);
@@ -425,6 +425,7 @@ static wr_pnode *build_calc(phys *h, lnode *n) {
 }
 
 static int64_t ttl_of(phys *h, int64_t said) { return said >= 0 ? said : h->p->ttl_us; }
+static int64_t over_ttl(phys *h, int64_t said) { return said ? WR_MAX(said, (int64_t)0) : h->p->ttl_us; }
 
 static wr_pnode *build_agg(phys *h, lnode *n) {
     n = ph_split_distinct(h, n);
@@ -529,13 +530,14 @@ static wr_pnode *build_ranked(phys *h, lnode *n) {
         t = ph_new(h, WR_P_TOP_N, n->schema, n->at);
         t->top_n = (wr_top_n_opts){.rank = n->rank.rank, .n_keys = n->rank.n_keys, .keys = n->rank.keys, .n_order = n->rank.n_order, .order = n->rank.order, .first = n->rank.first,
                                    .last = n->rank.last, .out_rank = n->rank.out_rank, .retract_input = updating, .emit_before = true, .n_unique = n->rank.n_unique,
-                                   .unique = n->rank.unique, .window_end = n->rank.window_end, .ttl_us = n->rank.window_end >= 0 ? 0 : h->p->ttl_us};
+                                   .unique = n->rank.unique, .window_end = n->rank.window_end, .ttl_us = n->rank.window_end >= 0 ? 0 : over_ttl(h, n->rank.ttl_us)};
         t->top_n.n_fns = n->rank.n_fns, t->top_n.fns = n->rank.fns;
         t->top_n.ltz = n->in[0]->props.win.on && n->in[0]->props.win.ltz;
     } else if (n->kind == L_DEDUP) {
         t = ph_new(h, WR_P_DEDUP, n->schema, n->at);
         t->dedup = (wr_dedup_opts){.n_keys = n->rank.n_keys, .keys = n->rank.keys, .time_col = n->rank.time_col, .keep_last = n->rank.keep_last, .emit_before = true,
-                                   .ttl_us = h->p->ttl_us, .ttl_event_time = h->p->ttl_us > 0 && ph_info(h, in)->watermarked};
+                                   .ttl_us = over_ttl(h, n->rank.ttl_us)};
+        t->dedup.ttl_event_time = t->dedup.ttl_us > 0 && ph_info(h, in)->watermarked;
     } else {
         t = ph_new(h, WR_P_TIME_SORT, n->schema, n->at);
         t->time_sort = (wr_time_sort_opts){(uint32_t)n->rank.time_col, n->rank.n_order, n->rank.order};
@@ -551,7 +553,8 @@ static wr_pnode *build_ranked(phys *h, lnode *n) {
 static wr_pnode *build_over(phys *h, lnode *n) {
     wr_pnode *in = ph_build(h, n->in[0]), *o = ph_new(h, WR_P_OVER, n->schema, n->at);
     pinfo     i = info_of(n);
-    o->over = (wr_over_opts){.n_keys = n->over.n_keys, .keys = n->over.keys, .time_col = n->over.by_arrival ? -1 : (int32_t)n->over.order.col, .n_fns = n->over.n_fns, .fns = n->over.fns};
+    o->over = (wr_over_opts){.n_keys = n->over.n_keys, .keys = n->over.keys, .time_col = n->over.by_arrival ? -1 : (int32_t)n->over.order.col, .n_fns = n->over.n_fns, .fns = n->over.fns,
+                             .ttl_us = over_ttl(h, n->over.ttl_us)};
     o->n_inputs = 1;
     ph_input(h, &o->inputs[0], in, n->over.keys, n->over.n_keys);
     o->single = n->over.n_keys == 0;
