@@ -25,9 +25,7 @@ static int parse(int argc, char **argv, job_args *args, wr_backfill_opts *o) {
     for (int opt; (opt = getopt_long(argc, argv, ":p:e:qh", OPTIONS, NULL)) != -1;) {
         int code = 0;
         if (opt == 'h') return help_command("backfill", stdout), finish_stdout(CLI_OK);
-        if (opt == ':') return usage_error("backfill", "%s needs a value", argv[optind - 1]);
-        if (opt == '?' && optopt && optopt < 256) return usage_error("backfill", "there is no option -%c", optopt);
-        if (opt == '?') return usage_error("backfill", "there is no option %s", argv[optind - 1]);
+        if (opt == ':' || opt == '?') return wrong_option("backfill", argv, opt);
         if (opt == OPT_OUTPUTS) o->outputs = optarg;
         else if (opt == OPT_FRESH) o->fresh = true;
         else if (opt == OPT_TIMEOUT) {

@@ -53,9 +53,10 @@ int cmd_export(int argc, char **argv) {
     static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
     bool json = false;
     opterr = 0;
+    optind = 1;
     for (int opt; (opt = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
         if (opt == 'h') return help_command("export", stdout), finish_stdout(CLI_OK);
-        if (opt != 'j') return usage_error("export", "there is no option %s", argv[optind - 1]);
+        if (opt != 'j') return wrong_option("export", argv, opt);
         json = true;
     }
     if (optind == argc) return usage_error("export", "for which engine? weir export flink FILE");

@@ -42,11 +42,12 @@ int cmd_fmt(int argc, char **argv) {
     static const struct option options[] = {{"write", no_argument, NULL, 'w'}, {"check", no_argument, NULL, 'c'}, {"help", no_argument, NULL, 'h'}, {0}};
     fmt_args args = {0};
     opterr = 0;
+    optind = 1;
     for (int opt; (opt = getopt_long(argc, argv, ":wch", options, NULL)) != -1;) {
         if (opt == 'h') return help_command("fmt", stdout), finish_stdout(CLI_OK);
         if (opt == 'w') args.write = true;
         else if (opt == 'c') args.check = true;
-        else return usage_error("fmt", "there is no option %s", argv[optind - 1]);
+        else return wrong_option("fmt", argv, opt);
     }
     if (args.write && args.check) return usage_error("fmt", "--write and --check exclude each other");
     if (optind == argc) return usage_error("fmt", "which files? '-' is the standard input");

@@ -292,8 +292,7 @@ int cmd_gen(int argc, char **argv) {
     optind = 2;
     for (int opt; (opt = getopt_long(argc, argv, ":qh", OPTIONS, NULL)) != -1;) {
         if (opt == 'h') return help_command("gen", stdout), finish_stdout(CLI_OK);
-        if (opt == ':') return usage_error("gen", "%s needs a value", argv[optind - 1]);
-        if (opt == '?') return usage_error("gen", "there is no option %s", argv[optind - 1]);
+        if (opt == ':' || opt == '?') return wrong_option("gen", argv, opt);
         if (!common_option(opt) && nexmark_option(opt) == ridelo) return usage_error("gen", "%s does not have that option: %s", what, argv[optind - 1]);
         int code = take(&a, opt, optarg);
         if (code) return code;

@@ -30,8 +30,7 @@ int state_parse(int argc, char **argv, const char *command, state_args *args) {
     for (int opt; (opt = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
         uint64_t n = 0;
         if (opt == 'h') return help_command(command, stdout), finish_stdout(CLI_OK);
-        if (opt == ':') return usage_error(command, "%s needs a value", argv[optind - 1]);
-        if (opt == '?') return usage_error(command, "there is no option %s", argv[optind - 1]);
+        if (opt == ':' || opt == '?') return wrong_option(command, argv, opt);
         if (opt == OPT_JSON) args->json = true;
         if (opt == LAST) args->last = true;
         if (opt == OPT_ACCEPT_OLDER) args->accept_older = true;
