@@ -69,6 +69,16 @@ static bool named(const wr_ast_type *ast, wr_diags *diags) {
         "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "ARRAY", "MAP", "ROW", "MULTISET"};
     wr_str candidates[WR_COUNT_OF(NAMES)];
     for (size_t i = 0; i < WR_COUNT_OF(NAMES); i++) candidates[i] = wr_str_of(NAMES[i]);
+    static const char *const ELSEWHERE[][2] = { /* what other databases call them */
+        {"TEXT", "STRING"}, {"NVARCHAR", "STRING"}, {"VARCHAR2", "STRING"}, {"CLOB", "STRING"}, {"UUID", "STRING"}, {"JSON", "STRING"}, {"JSONB", "STRING"}, {"BOOL", "BOOLEAN"},
+        {"INT2", "SMALLINT"}, {"INT4", "INT"}, {"INT8", "BIGINT"}, {"LONG", "BIGINT"}, {"SERIAL", "INT"}, {"BIGSERIAL", "BIGINT"}, {"FLOAT4", "FLOAT"}, {"FLOAT8", "DOUBLE"},
+        {"NUMBER", "DECIMAL(p, s)"}, {"MONEY", "DECIMAL(18, 2)"}, {"BLOB", "BYTES"}, {"BYTEA", "BYTES"}, {"DATETIME", "TIMESTAMP(3)"}, {"TIMESTAMPTZ", "TIMESTAMP_LTZ(3)"}};
+    for (size_t i = 0; i < WR_COUNT_OF(ELSEWHERE); i++)
+        if (wr_str_ieq(wr_sbuf_str(&text), wr_str_of(ELSEWHERE[i][0]))) {
+            wr_diags_add(diags, WR_SEV_ERROR, "42704", ast->at, "type '%.*s' not found; here it is %s", WR_FMT(wr_sbuf_str(&text)), ELSEWHERE[i][1]);
+            wr_sbuf_free(&text);
+            return false;
+        }
     int at = wr_nearest(wr_sbuf_str(&text), candidates, WR_COUNT_OF(NAMES));
     if (at >= 0) {
         wr_diags_add(diags, WR_SEV_ERROR, "42704", ast->at, "type '%.*s' not found; did you mean %s?", WR_FMT(wr_sbuf_str(&text)), NAMES[at]);

@@ -39,6 +39,8 @@ void catch_signals(wr_session *session);
 /* replay.c: weir check --replay, after the script was planned; returns the exit code */
 int replay_session(wr_session *session, const char *name, bool json, bool quiet, uint64_t runs, uint64_t seed);
 
+bool infer_is_data(const char *path);                             /* infer.c: by its name: .csv, .json, .jsonl ... */
+
 /* common.c */
 typedef struct job_args {            /* options that run, explain and check share */
     wr_session_opts opts;

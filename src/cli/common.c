@@ -134,6 +134,11 @@ static wr_status load_all(wr_session *session, job_args *args, wr_err *err) {
 
 wr_session *job_session(job_args *args, const char *command, int *code) {
     *code = 0;
+    for (uint32_t i = 0; i < args->files.n; i++)
+        if (infer_is_data(args->files.at[i])) {
+            *code = usage_error(command, "%s is data, not SQL; 'weir sql %s' finds out its columns and asks for queries", args->files.at[i], args->files.at[i]);
+            return NULL;
+        }
     if (!args->files.n && !args->texts.n) {
         *code = usage_error(command, "no SQL given: name a file, or use -e \"SQL\"");
         return NULL;

@@ -70,6 +70,5 @@ bool shell_meta(shell *sh, wr_str line);                    /* a line that begin
 WR_PRINTF(2, 3) bool shell_error(shell *sh, const char *fmt, ...); /* of the shell's own; returns false */
 
 /* ---- infer.c ---- */
-bool      infer_is_data(const char *path);
 /* Appends a CREATE TABLE for the rows of a file. WR_USER: it cannot be said what they are. */
 wr_status infer_table(const char *path, wr_sbuf *out, wr_err *err);

@@ -265,6 +265,7 @@ bool shell_meta(shell *sh, wr_str line) {
     wr_str arg = wr_str_trim((wr_str){word.ptr + word.len, line.len - 1 - word.len});
     while (word.len > 1 && word.ptr[word.len - 1] == ';') word.len--;
     while (arg.len && arg.ptr[arg.len - 1] == ';') arg.len--;
+    if (word.len > 1 && word.ptr[word.len - 1] == '+') word.len--; /* \d+: everything is told anyway */
     if (wr_str_eq(word, WR_STR("h"))) word = WR_STR("?");
     bool ok = false, known = false;
     for (size_t i = 0; i < WR_COUNT_OF(METAS) && !known; i++)

@@ -74,12 +74,33 @@ static void mismatch(wr_resolve *r) {
     wr_sbuf_free(&types), wr_sbuf_free(&cand);
 }
 
+/* What other databases call it. */
+static const char *known_elsewhere(wr_str name) {
+    static const struct { const char *name, *here; } words[] = {
+        {"STRING_AGG", "LISTAGG(text, separator)"}, {"GROUP_CONCAT", "LISTAGG(text, separator)"}, {"MEDIAN", "PERCENTILE(x, 0.5)"}, {"QUANTILE", "PERCENTILE(x, share)"},
+        {"PERCENTILE_CONT", "PERCENTILE(x, share)"}, {"LEN", "CHAR_LENGTH(text)"}, {"DATE_TRUNC", "FLOOR(ts TO MINUTE), and so on with SECOND, HOUR, DAY, MONTH, YEAR"},
+        {"STRFTIME", "DATE_FORMAT(ts, 'yyyy-MM-dd HH:mm')"}, {"TO_CHAR", "DATE_FORMAT(ts, 'yyyy-MM-dd HH:mm'), or CAST(x AS STRING)"}, {"DATEDIFF", "TIMESTAMPDIFF(DAY, from, to)"},
+        {"DATE_DIFF", "TIMESTAMPDIFF(DAY, from, to)"}, {"DATEADD", "ts + INTERVAL '1' DAY"}, {"DATE_ADD", "ts + INTERVAL '1' DAY"}, {"DATE_SUB", "ts - INTERVAL '1' DAY"},
+        {"GETDATE", "CURRENT_TIMESTAMP"}, {"SYSDATE", "CURRENT_TIMESTAMP"}, {"ISNULL", "x IS NULL, or COALESCE(x, y)"}, {"TO_NUMBER", "CAST(x AS DOUBLE), or TRY_CAST"},
+        {"STRPOS", "POSITION(part IN text)"}, {"CHARINDEX", "POSITION(part IN text)"}, {"TIME_BUCKET", "windows: FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTE))"},
+        {"DATE_PART", "EXTRACT(HOUR FROM ts)"}, {"COUNT_IF", "COUNT(*) FILTER (WHERE condition)"}, {"COUNTIF", "COUNT(*) FILTER (WHERE condition)"}, {"JSON_EXTRACT", "JSON_VALUE(json, '$.path')"},
+        {"UNNEST", "FROM t CROSS JOIN UNNEST(t.list) AS u (x)"}, {"BOOL_OR", "MAX(CASE WHEN condition THEN 1 ELSE 0 END) = 1"}};
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++)
+        if (wr_str_ieq(name, wr_str_of(words[i].name))) return words[i].here;
+    return NULL;
+}
+
 static void unknown(wr_expr_ctx *ctx, wr_str name, wr_expr *const *args, uint32_t n, wr_span at) {
     wr_sbuf types = {0};
     type_list(args, n, &types);
     wr_str t = wr_sbuf_str(&types);
     wr_diags_add(ctx->diags, WR_SEV_ERROR, "42883", at, "no function '%.*s' (%.*s)", WR_FMT(name), WR_FMT(t));
     wr_sbuf_free(&types);
+    const char *here = known_elsewhere(name);
+    if (here) {
+        wr_diags_hint(ctx->diags, "here it is %s", here);
+        return;
+    }
     size_t  count = wr_fn_count(), k = 0;
     wr_str *names = wr_new_n(ctx->arena, wr_str, count);
     for (size_t i = 0; i < count; i++)
@@ -300,7 +321,7 @@ wr_expr *wr_expr_cast(wr_expr_ctx *ctx, wr_expr *e, wr_type to, bool is_try, wr_
     if (!e) return NULL;
     to.nullable = e->type.nullable || is_try || e->type.id == WR_T_NULL;
     if (wr_type_same(e->type, to) && !is_try && e->type.attr == to.attr) return e;
-    if (e->kind == WR_E_CONST && e->value.null) return wr_expr_const(ctx->arena, wr_value_null(to), at);
+    if (e->type.id == WR_T_NULL || (e->kind == WR_E_CONST && e->value.null)) return wr_expr_const(ctx->arena, wr_value_null(to), at);
     if (wr_type_same(e->type, to) && e->kind == WR_E_CONST) { /* TRY_CAST to its own type */
         wr_value v = e->value;
         v.type = to;

@@ -154,6 +154,12 @@ static bool add_query_columns(pl *p, const wr_ast_create_table *c, const wr_sche
     return true;
 }
 
+static bool not_enforced_missing(pl *p, wr_span at) {
+    pl_error(p, "0A000", at, "PRIMARY KEY must say NOT ENFORCED: a stream cannot check it");
+    wr_diags_hint(p->diags, "PRIMARY KEY (columns) NOT ENFORCED, or behind a column: id INT PRIMARY KEY NOT ENFORCED");
+    return false;
+}
+
 bool pl_draft_columns(pl *p, const wr_ast_create_table *c, const wr_schema *query, draft *d) {
     bool ok = true;
     for (uint32_t i = 0; i < c->columns.n; i++) {
@@ -182,7 +188,7 @@ bool pl_draft_columns(pl *p, const wr_ast_create_table *c, const wr_schema *quer
         if (a->primary_key) {
             wr_arr_apush(p->arena, &d->key, a->name.text);
             d->key_at = a->at;
-            if (!a->not_enforced) ok = pl_error(p, "0A000", a->at, "PRIMARY KEY must say NOT ENFORCED: a stream cannot check it");
+            if (!a->not_enforced) ok = not_enforced_missing(p, a->at);
         }
     }
     return ok;
@@ -196,7 +202,7 @@ bool pl_draft_constraints(pl *p, const wr_ast_create_table *c, draft *d) {
             ok = pl_unsupported(p, k->at, "use PRIMARY KEY (...) NOT ENFORCED", "UNIQUE");
             continue;
         }
-        if (!k->not_enforced) ok = pl_error(p, "0A000", k->at, "PRIMARY KEY must say NOT ENFORCED: a stream cannot check it");
+        if (!k->not_enforced) ok = not_enforced_missing(p, k->at);
         if (d->key.n) ok = pl_error(p, "42P16", k->at, "the table has a PRIMARY KEY already");
         for (uint32_t j = 0; j < k->columns.n; j++) {
             int at = pl_draft_column(d, k->columns.at[j].text);

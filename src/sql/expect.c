@@ -273,6 +273,12 @@ static void add_hint(wr_driver *d, const wr_sql_states *states, uint32_t i) {
         wr_diags_hint(d->ctx.diags, "the string that starts on line %u goes on over the line's end: is its closing ' missing?", long_string(d, i)->line);
     } else if (before && before->code == TK_COMMA && (t->code == TK_FROM || t->code == TK_RP || t->code == TK_WHERE)) {
         wr_diags_hint(d->ctx.diags, "there is a comma too many before it");
+    } else if (t->code == TK_STRING && before && (before->code == TK_FROM || before->code == TK_JOIN)) {
+        wr_diags_hint(d->ctx.diags, "a table has a name, without quotes; for a file it is made by CREATE TABLE, which 'weir sql FILE' writes");
+    } else if (before && before->code == TK_STRING && i > 1 && d->tokens.at[i - 2].code == TK_INTERVAL) {
+        wr_diags_hint(d->ctx.diags, "the unit stands behind the quotes: INTERVAL '1' MINUTE");
+    } else if (before && t->code == TK_INTEGER && wr_str_ieq(wr_token_text(&d->ctx, before), WR_STR("TOP"))) {
+        wr_diags_hint(d->ctx.diags, "TOP n is written at the end: ORDER BY x LIMIT n");
     } else if (t->code == TK_QUESTION) {
         wr_diags_hint(d->ctx.diags, "there are no parameters: write the value itself");
     } else if (d->tokens.at[0].code == TK_SET && i < 3) {

@@ -151,6 +151,9 @@ static const struct { const char *first, *second, *name; } REFUSED[] = {
 
 static void refuse(wr_driver *d, uint32_t i, const char *name) {
     wr_diags_add(d->ctx.diags, WR_SEV_ERROR, "0A000", wr_token_span(&d->ctx, &d->tokens.at[i]), "%s is not supported", name);
+    static const char *const CHANGES[] = {"UPDATE", "DELETE", "MERGE", "TRUNCATE TABLE"};
+    for (size_t k = 0; k < WR_COUNT_OF(CHANGES); k++)
+        if (!strcmp(name, CHANGES[k])) wr_diags_hint(d->ctx.diags, "rows are not changed in place: INSERT INTO another table what they become");
     d->ctx.failed = true;
 }
 
