@@ -133,3 +133,35 @@ log.retention.check.interval.ms=1000
         self.process.terminate()
         try: self.process.wait(30)
         except subprocess.TimeoutExpired: self.kill()
+
+class Postgres:
+    """One PostgreSQL server of Debian's package. Clients of `port` go through a forwarder that can be cut; psql() does not."""
+    def __init__(self, base):
+        bins = sorted(p for p in ('/usr/lib/postgresql/' + v + '/bin' for v in (os.listdir('/usr/lib/postgresql') if os.path.isdir('/usr/lib/postgresql') else [])) if os.path.exists(p + '/initdb'))
+        if not bins or not shutil.which('psql'): raise CannotInstall('there is no PostgreSQL server (postgresql-15)')
+        self.bin, self.base = bins[-1], os.path.join(base, 'postgres')
+        os.makedirs(self.base)
+        self.user = 'postgres' if os.getuid() == 0 else None
+        if self.user:
+            os.chmod(base, 0o755)
+            shutil.chown(self.base, self.user)
+        self.data, self.direct = os.path.join(self.base, 'data'), free_port()
+        self.call('initdb', '-D', self.data, '-U', 'weir', '-A', 'trust', '-E', 'UTF8', '--no-sync')
+        with open(os.path.join(self.data, 'postgresql.conf'), 'a') as f:
+            f.write(f"listen_addresses = '127.0.0.1'\nport = {self.direct}\nunix_socket_directories = ''\nwal_level = logical\nmax_connections = 50\n")
+        self.start()
+        self.forward = Forwarder(self.direct)
+        self.port = self.forward.port
+    def as_user(self, *args): return (['runuser', '-u', self.user, '--'] if self.user else []) + list(args)
+    def call(self, program, *args): subprocess.run(self.as_user(os.path.join(self.bin, program), *args), check=True, timeout=120, cwd='/', stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    def start(self): self.call('pg_ctl', '-D', self.data, '-w', '-t', '60', '-l', os.path.join(self.base, 'log'), 'start')
+    def kill(self): self.call('pg_ctl', '-D', self.data, '-m', 'immediate', '-w', 'stop')
+    def stop(self):
+        self.forward.stop()
+        self.kill()
+    def psql(self, sql, check=True):
+        """Rows as lists of texts; NULL is None."""
+        p = subprocess.run(['psql', '-h', '127.0.0.1', '-p', str(self.direct), '-U', 'weir', '-d', 'postgres', '-XAtq', '-F', '\x1f', '-P', 'null=\x1e', '-v', 'ON_ERROR_STOP=1', '-c', sql],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', timeout=120)
+        assert not check or p.returncode == 0, p.stderr
+        return [[None if x == '\x1e' else x for x in line.split('\x1f')] for line in p.stdout.split('\n')[:-1]]

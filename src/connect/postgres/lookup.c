@@ -1,0 +1,225 @@
+/* connect/postgres/lookup.c: a table of a PostgreSQL database, asked by key (lookup joins).
+ *
+ * Idea       one SELECT for all keys of a question: the keys go as one array for each key column, unnested on the server, so a question costs one round trip
+ *            whatever the number of keys. The whole table is the same SELECT without a condition.
+ * Types      read as text and converted as the formats do it; what cannot be converted is an error with its value.
+ * Thread     one asks; the connection is its own. A lost connection is made again with the next question.                              */
+#include "connect/postgres/pg.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PIECE_ROWS = 1024, KEYS_MAX = 32 };
+
+typedef struct pg_lookup {
+    wr_lookup        base;
+    wr_arena        *arena;
+    const wr_schema *schema;
+    const uint8_t   *needed;
+    pg_conn          conn;
+    uint32_t         n_keys;
+    uint32_t        *keys;
+    const char      *by_key, *whole;
+    wr_sbuf          arrays[KEYS_MAX], value, scratch;
+} pg_lookup;
+
+WR_COLD static wr_status fail_value(const pg_lookup *s, uint32_t col, wr_str text, wr_err *err) {
+    wr_sbuf want = {0};
+    wr_scalar_expected(s->schema->fields[col].type, ' ', &want);
+    wr_fail(err, WR_DATA, "22000", "the table %s has '%.*s' in column '%.*s', expected %.*s", s->conn.table, (int)WR_MIN(text.len, 80u), text.ptr, WR_FMT(s->schema->fields[col].name),
+            WR_FMT(wr_sbuf_str(&want)));
+    wr_sbuf_free(&want);
+    return WR_DATA;
+}
+
+static int hex(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+/* \x0a1b */
+static bool put_bytes(wr_str text, wr_vec *vec, uint32_t row, wr_mem *mem) {
+    if (text.len < 2 || text.ptr[0] != '\\' || text.ptr[1] != 'x' || text.len % 2) return false;
+    size_t n = text.len / 2 - 1;
+    char  *out = wr_mem_alloc(mem, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        int a = hex(text.ptr[2 + i * 2]), b = hex(text.ptr[3 + i * 2]);
+        if (a < 0 || b < 0) return false;
+        out[i] = (char)(a << 4 | b);
+    }
+    ((wr_sview *)vec->data)[row] = wr_sview_copy(mem, out, n);
+    return true;
+}
+
+static wr_status read_value(const pg_lookup *s, const PGresult *r, int row, int at, uint32_t col, wr_vec *vec, uint32_t to, wr_mem *mem, wr_err *err) {
+    if (pg.getisnull(r, row, at)) {
+        if (!vec->type.nullable) return fail_value(s, col, WR_STR("NULL"), err);
+        wr_vec_set_null(vec, to, mem);
+        return WR_OK;
+    }
+    size_t len = (size_t)pg.getlength(r, row, at);
+    char  *copy = wr_mem_alloc(mem, len + 2); /* a text of the column borrows it */
+    memcpy(copy, pg.getvalue(r, row, at), len);
+    wr_str text = {copy, len};
+    switch (vec->type.id) {
+    case WR_T_BOOLEAN: ((uint8_t *)vec->data)[to] = *copy == 't'; return WR_OK;
+    case WR_T_BINARY:
+    case WR_T_VARBINARY: return put_bytes(text, vec, to, mem) ? WR_OK : fail_value(s, col, text, err);
+    case WR_T_TIMESTAMP_LTZ: /* the session's zone is UTC: ...+00 */
+        if (len > 3 && !memcmp(copy + len - 3, "+00", 3)) copy[len - 3] = 'Z', text.len = len - 2;
+        break;
+    default: break;
+    }
+    return wr_scalar_put(text, ' ', vec, to, mem) == WR_PUT_OK ? WR_OK : fail_value(s, col, text, err);
+}
+
+static wr_status read_rows(pg_lookup *s, const PGresult *r, wr_lookup_rows *out, wr_err *err) {
+    for (int row = 0, n = pg.ntuples(r); row < n; row++) {
+        wr_batch *b = out->batches.n ? out->batches.at[out->batches.n - 1] : NULL;
+        if (!b || b->n_rows == PIECE_ROWS) {
+            b = wr_batch_new(s->schema->n, 32 * 1024);
+            for (uint32_t c = 0; c < s->schema->n; c++) wr_vec_init(&b->cols[c], s->schema->fields[c].type, PIECE_ROWS, true, b->mem);
+            wr_arr_push(&out->batches, b);
+        }
+        int at = 0;
+        for (uint32_t c = 0; c < s->schema->n; c++) {
+            if (s->needed && !s->needed[c]) wr_vec_set_null(&b->cols[c], b->n_rows, b->mem);
+            else WR_TRY(read_value(s, r, row, at++, c, &b->cols[c], b->n_rows, b->mem, err));
+        }
+        b->n_rows++;
+    }
+    return WR_OK;
+}
+
+/* {"a","b"}: every element quoted. COPY's text of a value differs from an array's only in the escapes. */
+static bool put_array(pg_lookup *s, const wr_batch *keys, uint32_t k) {
+    wr_sbuf *out = &s->arrays[k];
+    wr_sbuf_clear(out);
+    wr_sbuf_addc(out, '{');
+    for (uint32_t i = 0; i < wr_batch_live(keys); i++) {
+        const wr_vec *vec = &keys->cols[k];
+        uint32_t      row = wr_batch_row(keys, i);
+        wr_sbuf_clear(&s->value);
+        wr_str text;
+        if (wr_type_is_string(vec->type)) {
+            text = wr_sview_str((const wr_sview *)vec->data + row);
+            if (memchr(text.ptr, 0, text.len)) return false;
+        } else {
+            (void)pg_put_value(&s->value, vec, row, &s->scratch);
+            text = wr_sbuf_str(&s->value);
+            if (wr_type_is_binary(vec->type)) text.ptr++, text.len--; /* one backslash: the second one comes below */
+        }
+        wr_sbuf_addz(out, i ? ",\"" : "\"");
+        for (size_t c = 0; c < text.len; c++) {
+            if (text.ptr[c] == '"' || text.ptr[c] == '\\') wr_sbuf_addc(out, '\\');
+            wr_sbuf_addc(out, text.ptr[c]);
+        }
+        wr_sbuf_addc(out, '"');
+    }
+    wr_sbuf_addc(out, '}');
+    return true;
+}
+
+static wr_status get(wr_lookup *lookup, const wr_batch *keys, wr_lookup_rows *out, wr_err *err) {
+    pg_lookup  *s = (pg_lookup *)lookup;
+    const char *values[KEYS_MAX];
+    PGresult   *r;
+    if (pg_lost(&s->conn)) WR_TRY(pg_connect(&s->conn, err));
+    for (uint32_t k = 0; keys && k < s->n_keys; k++) {
+        if (!put_array(s, keys, k)) return wr_fail(err, WR_DATA, "22021", "table '%.*s': a key has a NUL byte in it, which PostgreSQL cannot hold", WR_FMT(s->conn.name));
+        values[k] = s->arrays[k].at;
+    }
+    WR_TRY(pg_query(&s->conn, keys ? s->by_key : s->whole, keys ? (int)s->n_keys : 0, values, "read the table", &r, err));
+    wr_status status = read_rows(s, r, out, err);
+    pg.clear(r);
+    return status;
+}
+
+static void close_lookup(wr_lookup *lookup) {
+    pg_lookup *s = (pg_lookup *)lookup;
+    pg_close(&s->conn);
+    for (uint32_t k = 0; k < KEYS_MAX; k++) wr_sbuf_free(&s->arrays[k]);
+    wr_sbuf_free(&s->value);
+    wr_sbuf_free(&s->scratch);
+    wr_arena_free(s->arena);
+    wr_free(s);
+}
+static const wr_lookup_vt lookup_vt = {"jdbc", get, close_lookup};
+
+static void select_columns(const pg_lookup *s, wr_sbuf *sql) {
+    const char *sep = "SELECT ";
+    for (uint32_t c = 0; c < s->schema->n; c++) {
+        if (s->needed && !s->needed[c]) continue;
+        wr_sbuf_addz(sql, sep);
+        wr_sbuf_addz(sql, "t.");
+        pg_put_name(sql, s->schema->fields[c].name);
+        sep = ", ";
+    }
+    if (*sep == 'S') wr_sbuf_addz(sql, "SELECT 1");
+    wr_sbuf_printf(sql, " FROM %s AS t", s->conn.table);
+}
+
+/* The types that the key columns have in the database: a key is compared as one of them, so that an index is used. */
+static wr_status make_statements(pg_lookup *s, wr_err *err) {
+    wr_sbuf     sql = {0};
+    const char *values[1] = {s->conn.table};
+    select_columns(s, &sql);
+    s->whole = wr_arena_strndup(s->arena, sql.at, sql.len);
+    wr_sbuf_addz(&sql, " WHERE (");
+    for (uint32_t k = 0; k < s->n_keys; k++) {
+        wr_sbuf_addz(&sql, k ? ", t." : "t.");
+        pg_put_name(&sql, s->schema->fields[s->keys[k]].name);
+    }
+    wr_sbuf_addz(&sql, ") IN (SELECT * FROM unnest(");
+    for (uint32_t k = 0; k < s->n_keys; k++) {
+        PGresult   *r;
+        wr_sbuf     name = {0};
+        wr_str      field = s->schema->fields[s->keys[k]].name;
+        wr_sbuf_add_str(&name, field);
+        const char *two[2] = {values[0], name.at};
+        wr_status   status = pg_query(&s->conn, "SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2 AND NOT attisdropped", 2, two, "look at the table", &r, err);
+        wr_sbuf_free(&name);
+        if (status == WR_OK && !pg.ntuples(r)) {
+            pg.clear(r);
+            status = wr_fail(err, WR_IO, "42703", "table '%.*s': %s has no column '%.*s'", WR_FMT(s->conn.name), s->conn.table, WR_FMT(field));
+            if (err) err->at = s->conn.at;
+        }
+        if (status != WR_OK) {
+            wr_sbuf_free(&sql);
+            return status;
+        }
+        wr_sbuf_printf(&sql, "%s$%u::%s[]", k ? ", " : "", k + 1, pg.getvalue(r, 0, 0));
+        pg.clear(r);
+    }
+    wr_sbuf_addz(&sql, "))");
+    s->by_key = wr_arena_strndup(s->arena, sql.at, sql.len);
+    wr_sbuf_free(&sql);
+    return WR_OK;
+}
+
+/* Columns that are not there, and rights, are found before the first row. */
+static wr_status try_table(pg_lookup *s, wr_err *err) {
+    wr_sbuf sql = {0};
+    WR_TRY(pg_connect(&s->conn, err));
+    for (uint32_t c = 0; c < s->schema->n; c++)
+        if ((!s->needed || s->needed[c]) && wr_type_is_nested(s->schema->fields[c].type))
+            return wr_fail(err, WR_UNSUPPORTED, "0A000", "table '%.*s', column '%.*s': ARRAY, MAP and ROW cannot be read from PostgreSQL", WR_FMT(s->conn.name), WR_FMT(s->schema->fields[c].name));
+    WR_TRY(make_statements(s, err));
+    wr_sbuf_printf(&sql, "EXPLAIN %s", s->whole);
+    wr_status status = pg_run(&s->conn, sql.at, "read the table", err);
+    wr_sbuf_free(&sql);
+    return status;
+}
+
+wr_status pg_lookup_new(const wr_table_info *t, const uint32_t *keys, uint32_t n_keys, wr_connect_ctx *ctx, wr_lookup **out, wr_err *err) {
+    *out = NULL;
+    if (n_keys > KEYS_MAX) return wr_fail(err, WR_UNSUPPORTED, "0A000", "table '%.*s': a lookup by more than %d columns", WR_FMT(t->name), KEYS_MAX);
+    pg_lookup *s = wr_calloc(1, sizeof *s);
+    *s = (pg_lookup){.base = {&lookup_vt}, .arena = wr_arena_new(NULL), .schema = t->schema, .needed = t->needed, .n_keys = n_keys};
+    s->keys = wr_new_n(s->arena, uint32_t, n_keys + 1);
+    for (uint32_t k = 0; k < n_keys; k++) s->keys[k] = keys[k];
+    wr_status status = pg_open(&s->conn, t, s->arena, ctx, err);
+    if (status == WR_OK) status = try_table(s, err);
+    if (status == WR_OK) {
+        *out = &s->base;
+        return WR_OK;
+    }
+    close_lookup(&s->base);
+    return status;
+}

@@ -1,0 +1,278 @@
+/* connect/postgres/pg.c: see pg.h; the connector 'jdbc' with its options.                                                        */
+#include "connect/postgres/pg.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+
+pg_table              pg;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const char    *missing;
+
+static void load(void) {
+    void *l = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL); /* never closed: OpenSSL keeps things of its own */
+    if (!l) {
+        missing = "libpq.so.5";
+        return;
+    }
+#define F(name)                                  \
+    *(void **)&pg.name = dlsym(l, "PQ" #name); \
+    if (!pg.name) missing = "PQ" #name;
+    PG_FUNCTIONS(F)
+#undef F
+}
+
+static wr_status pg_load(wr_err *err) {
+    pthread_once(&once, load);
+    if (!missing) return WR_OK;
+    wr_fail(err, WR_IO, "WR350", "a PostgreSQL table needs libpq, and %s was not found", missing);
+    wr_err_hint(err, "apt-get install libpq5");
+    return WR_IO;
+}
+
+/* ---- options ---- */
+
+const wr_option_spec pg_specs[] = {
+    {"url", "string", NULL, true, "jdbc:postgresql://host:port/database; libpq's parameters may follow a '?'"},
+    {"table-name", "string", NULL, true, "the table, with its schema if it is not in the search path: public.orders"},
+    {"username", "string", "", false, "who connects"},
+    {"password", "string", "", false, "without it: what libpq finds in PGPASSWORD or ~/.pgpass"},
+    {"create-table", "bool", "false", false, "make the table if it is not there"},
+    {"connection.max-retry-timeout", "duration", "60 s", false, "how long a lost connection is tried again before the job stops"},
+    {"sink.job", "string", "weir", false, "name of the job in weir_epoch: two jobs that write to one table need two"},
+    {"sink.buffer-flush.max-rows", "int", NULL, false, "accepted for Flink's sake: rows are written with the checkpoint, or every 8 MiB without checkpoints"},
+    {"sink.buffer-flush.interval", "duration", NULL, false, "accepted for Flink's sake"},
+    {"sink.max-retries", "int", NULL, false, "accepted for Flink's sake: see connection.max-retry-timeout"},
+    {"sink.parallelism", "int", NULL, false, "accepted for Flink's sake: one worker writes"},
+    {"driver", "string", NULL, false, "accepted for Flink's sake"},
+    {0}};
+
+void pg_put_name(wr_sbuf *out, wr_str name) {
+    wr_sbuf_addc(out, '"');
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.ptr[i] == '"') wr_sbuf_addc(out, '"');
+        wr_sbuf_addc(out, name.ptr[i]);
+    }
+    wr_sbuf_addc(out, '"');
+}
+
+static const char *quoted_table(wr_arena *arena, wr_str name) {
+    wr_sbuf     text = {0};
+    const char *dot = memchr(name.ptr, '.', name.len);
+    if (dot) {
+        pg_put_name(&text, (wr_str){name.ptr, (size_t)(dot - name.ptr)});
+        wr_sbuf_addc(&text, '.');
+        name = (wr_str){dot + 1, name.len - (size_t)(dot + 1 - name.ptr)};
+    }
+    pg_put_name(&text, name);
+    const char *z = wr_arena_strndup(arena, text.at, text.len);
+    wr_sbuf_free(&text);
+    return z;
+}
+
+wr_status pg_open(pg_conn *conn, const wr_table_info *t, wr_arena *arena, wr_connect_ctx *ctx, wr_err *err) {
+    wr_str url = option_text(t, pg_specs, "url"), user = option_text(t, pg_specs, "username"), password = option_text(t, pg_specs, "password"), table = option_text(t, pg_specs, "table-name");
+    *conn = (pg_conn){.world = ctx->world, .name = t->name, .at = t->at};
+    if (wr_str_starts(url, WR_STR("jdbc:"))) url = (wr_str){url.ptr + 5, url.len - 5};
+    if (!wr_str_starts(url, WR_STR("postgresql:")) && !wr_str_starts(url, WR_STR("postgres:"))) {
+        wr_status status = option_error(ctx, t, "url", "WR121", "'%.*s' is of no database that weir can talk to", (int)WR_MIN(url.len, 100u), url.ptr);
+        wr_diags_hint(ctx->diags, "write for example 'jdbc:postgresql://localhost:5432/shop'");
+        return status;
+    }
+    if (!table.len) return option_error(ctx, t, "table-name", "WR121", "'table-name' is empty");
+    if (!wr_option_duration(&t->options, pg_specs, "connection.max-retry-timeout", &conn->retry_us, ctx->diags)) return WR_USER;
+    conn->url = wr_arena_strndup(arena, url.ptr, url.len);
+    conn->user = wr_arena_strndup(arena, user.ptr, user.len);
+    conn->password = wr_arena_strndup(arena, password.ptr, password.len);
+    conn->table = quoted_table(arena, table);
+    return pg_load(err);
+}
+
+/* ---- connections ---- */
+
+bool pg_lost(const pg_conn *conn) { return !conn->c || pg.status(conn->c) != CONNECTION_OK; }
+
+void pg_close(pg_conn *conn) {
+    if (conn->c) pg.finish(conn->c);
+    conn->c = NULL;
+}
+
+static const char *advice(const char *state) {
+    if (!strcmp(state, "42P01")) return "make the table first, or let 'create-table' = 'true' do it";
+    if (!strcmp(state, "42703")) return "the columns of the SQL table must be there under the same names";
+    if (!strcmp(state, "42501")) return "GRANT the user the right to it";
+    if (!strcmp(state, "42P10")) return "the table needs a PRIMARY KEY or UNIQUE constraint on the columns of the SQL table's PRIMARY KEY";
+    if (!strncmp(state, "23", 2)) return "the table has a constraint that a row breaks; the whole transaction was undone";
+    if (!strncmp(state, "53", 2)) return "the server is out of disk, memory or connections";
+    return NULL;
+}
+
+static void trim_end(char *text) {
+    for (size_t n = strlen(text); n && (text[n - 1] == '\n' || text[n - 1] == ' '); n--) text[n - 1] = 0;
+}
+
+wr_status pg_fail(pg_conn *conn, PGresult *result, const char *doing, wr_err *err) {
+    const char *state = result ? pg.resultErrorField(result, PG_DIAG_SQLSTATE) : NULL, *detail = result ? pg.resultErrorField(result, PG_DIAG_MESSAGE_DETAIL) : NULL;
+    const char *said = result ? pg.resultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+    char        text[400], code[8];
+    snprintf(text, sizeof text, "%s", said ? said : conn->c ? pg.errorMessage(conn->c) : "no connection");
+    trim_end(text);
+    snprintf(code, sizeof code, "%s", state && strlen(state) == 5 ? state : "08006");
+    wr_status status = wr_fail(err, WR_IO, code, "table '%.*s': cannot %s in PostgreSQL: %s", WR_FMT(conn->name), doing, text);
+    if (err) {
+        err->at = conn->at;
+        err->retriable = pg_lost(conn) || !strncmp(code, "08", 2) || !strncmp(code, "57", 2) || !strncmp(code, "40", 2) || !strncmp(code, "53", 2);
+        if (detail) wr_err_detail(err, "%s", detail);
+        const char *hint = advice(code);
+        if (hint) wr_err_hint(err, "%s", hint);
+        else if (!strncmp(code, "08", 2)) wr_err_hint(err, "is the server up, and 'url', 'username' and 'password' right?");
+    }
+    if (result) pg.clear(result);
+    return status;
+}
+
+/* A server that answers and says no for good: wrong database, user, password. libpq gives no SQLSTATE for it. */
+static bool refused(const pg_conn *conn) {
+    static const char *const passing[] = {"starting up", "shutting down", "recovery", "too many", "not yet accepting"};
+    const char              *text = pg.errorMessage(conn->c);
+    if (!strstr(text, "FATAL:")) return false;
+    for (size_t i = 0; i < WR_COUNT_OF(passing); i++)
+        if (strstr(text, passing[i])) return false;
+    return true;
+}
+
+static wr_status connect_once(pg_conn *conn, wr_err *err) {
+    const char *keys[] = {"dbname", conn->user[0] ? "user" : "application_name", conn->password[0] ? "password" : "application_name", "application_name", "connect_timeout", NULL};
+    const char *values[] = {conn->url, conn->user[0] ? conn->user : "weir", conn->password[0] ? conn->password : "weir", "weir", "10", NULL};
+    pg_close(conn);
+    conn->c = pg.connectdbParams(keys, values, 1);
+    if (pg_lost(conn)) {
+        wr_status status = pg_fail(conn, NULL, "connect", err);
+        if (err && refused(conn)) err->retriable = false;
+        return status;
+    }
+    return pg_run(conn, "SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET bytea_output = 'hex'; SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET client_min_messages = warning;"
+                        " SET synchronous_commit = on", "begin a session", err);
+}
+
+wr_status pg_connect(pg_conn *conn, wr_err *err) {
+    int64_t until = wr_mono_us(conn->world) + conn->retry_us, wait = 100000;
+    while (pg_lost(conn)) {
+        wr_status status = connect_once(conn, err);
+        if (status == WR_OK) break;
+        if (!err || !err->retriable || wr_mono_us(conn->world) + wait > until) return status;
+        conn->world->vt->sleep_us(conn->world, wait);
+        wait = WR_MIN(wait * 2, INT64_C(2000000));
+    }
+    return WR_OK;
+}
+
+wr_status pg_run(pg_conn *conn, const char *sql, const char *doing, wr_err *err) {
+    PGresult      *r = pg.exec(conn->c, sql);
+    ExecStatusType status = pg.resultStatus(r);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) return pg_fail(conn, r, doing, err);
+    pg.clear(r);
+    return WR_OK;
+}
+
+wr_status pg_query(pg_conn *conn, const char *sql, int n, const char *const *values, const char *doing, PGresult **out, wr_err *err) {
+    *out = pg.execParams(conn->c, sql, n, NULL, values, NULL, NULL, 0);
+    ExecStatusType status = pg.resultStatus(*out);
+    return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ? WR_OK : pg_fail(conn, *out, doing, err);
+}
+
+/* ---- types and values ---- */
+
+void pg_put_type(wr_sbuf *out, wr_type t) {
+    switch (t.id) {
+    case WR_T_BOOLEAN: wr_sbuf_addz(out, "boolean"); break;
+    case WR_T_TINYINT:
+    case WR_T_SMALLINT: wr_sbuf_addz(out, "smallint"); break;
+    case WR_T_INT:
+    case WR_T_INTERVAL_YM: wr_sbuf_addz(out, "integer"); break;
+    case WR_T_BIGINT:
+    case WR_T_INTERVAL_DS: wr_sbuf_addz(out, "bigint"); break;
+    case WR_T_FLOAT: wr_sbuf_addz(out, "real"); break;
+    case WR_T_DOUBLE: wr_sbuf_addz(out, "double precision"); break;
+    case WR_T_DECIMAL: wr_sbuf_printf(out, "numeric(%d, %d)", (int)t.prec, (int)t.scale); break;
+    case WR_T_BINARY:
+    case WR_T_VARBINARY: wr_sbuf_addz(out, "bytea"); break;
+    case WR_T_DATE: wr_sbuf_addz(out, "date"); break;
+    case WR_T_TIME: wr_sbuf_printf(out, "time(%d)", (int)WR_MIN(t.prec, 6)); break;
+    case WR_T_TIMESTAMP: wr_sbuf_printf(out, "timestamp(%d)", (int)WR_MIN(t.prec, 6)); break;
+    case WR_T_TIMESTAMP_LTZ: wr_sbuf_printf(out, "timestamptz(%d)", (int)WR_MIN(t.prec, 6)); break;
+    case WR_T_ARRAY:
+    case WR_T_MAP:
+    case WR_T_MULTISET:
+    case WR_T_ROW: wr_sbuf_addz(out, "jsonb"); break;
+    default: wr_sbuf_addz(out, "text");
+    }
+}
+
+static bool put_escaped(wr_sbuf *out, wr_str text) {
+    wr_sbuf_reserve(out, text.len + 8);
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        switch (c) {
+        case 0: return false;
+        case '\\': wr_sbuf_addz(out, "\\\\"); break;
+        case '\n': wr_sbuf_addz(out, "\\n"); break;
+        case '\r': wr_sbuf_addz(out, "\\r"); break;
+        case '\t': wr_sbuf_addz(out, "\\t"); break;
+        default: wr_sbuf_addc(out, c);
+        }
+    }
+    return true;
+}
+
+static void put_hex(wr_sbuf *out, wr_str bytes) {
+    static const char digits[] = "0123456789abcdef";
+    wr_sbuf_addz(out, "\\\\x");
+    for (size_t i = 0; i < bytes.len; i++) {
+        unsigned char c = (unsigned char)bytes.ptr[i];
+        char          two[2] = {digits[c >> 4], digits[c & 15]};
+        wr_sbuf_add(out, two, 2);
+    }
+}
+
+static bool put_nested(wr_sbuf *out, const wr_vec *vec, uint32_t row, wr_sbuf *scratch) {
+    static const wr_json_style style = {.sep = ' '};
+    wr_field  field = {WR_STR("v"), vec->type};
+    wr_schema schema = {1, &field};
+    wr_batch  batch = {.n_rows = row + 1, .n_cols = 1, .cols = (wr_vec *)(uintptr_t)vec};
+    wr_sbuf_clear(scratch);
+    wr_json_row(&schema, &batch, row, NULL, &style, scratch); /* {"v":...} */
+    return put_escaped(out, (wr_str){scratch->at + 5, scratch->len - 6});
+}
+
+bool pg_put_value(wr_sbuf *out, const wr_vec *vec, uint32_t row, wr_sbuf *scratch) {
+    if (wr_vec_is_null(vec, row)) {
+        wr_sbuf_addz(out, "\\N");
+        return true;
+    }
+    switch (vec->type.id) {
+    case WR_T_CHAR:
+    case WR_T_VARCHAR: return put_escaped(out, wr_sview_str((const wr_sview *)vec->data + row));
+    case WR_T_BINARY:
+    case WR_T_VARBINARY: put_hex(out, wr_sview_str((const wr_sview *)vec->data + row)); return true;
+    case WR_T_INTERVAL_YM: wr_sbuf_printf(out, "%d", ((const int32_t *)vec->data)[row]); return true;
+    case WR_T_INTERVAL_DS: wr_sbuf_printf(out, "%lld", (long long)((const int64_t *)vec->data)[row]); return true;
+    case WR_T_TIMESTAMP_LTZ: {
+        char   text[48];
+        size_t n = wr_text_timestamp(((const int64_t *)vec->data)[row], vec->type, ' ', text);
+        if (text[n - 1] != 'Z') text[n++] = 'Z';
+        wr_sbuf_add(out, text, n);
+        return true;
+    }
+    case WR_T_ARRAY:
+    case WR_T_MAP:
+    case WR_T_MULTISET:
+    case WR_T_ROW: return put_nested(out, vec, row, scratch);
+    default: wr_vec_text(vec, row, NULL, out); return true;
+    }
+}
+
+static wr_sink_takes takes(const wr_table_info *t) { return t->n_key ? WR_SINK_UPSERT : WR_SINK_APPEND; }
+static wr_guarantee  guarantee(const wr_table_info *t) { return (void)t, WR_EXACTLY_ONCE; }
+
+const wr_connector wr_connector_jdbc = {.name = "jdbc", .doc = "a table of a PostgreSQL database: upsert by PRIMARY KEY, or append, exactly once; asked by key in lookup joins", .specs = pg_specs,
+                                        .sink_new = pg_sink_new, .takes = takes, .guarantee = guarantee, .lookup_new = pg_lookup_new};

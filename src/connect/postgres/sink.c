@@ -1,0 +1,351 @@
+/* connect/postgres/sink.c: the sink 'jdbc': a table of a PostgreSQL database, upserted by PRIMARY KEY or appended to, exactly once.
+ *
+ * Idea       changes are kept as lines of COPY's text format. prepare hands them to the checkpoint as staged bytes; commit sends them by COPY and writes the
+ *            epoch's number to weir_epoch in the same transaction: so doing it again, after a lost connection or a crash, does nothing. An append-only
+ *            table is copied into directly. With a key the lines go to a temporary table, and the last change of each key is applied by one DELETE and one
+ *            INSERT ... ON CONFLICT, whatever the number of rows.
+ * Invariant  weir_epoch.epoch = E  <=>  the changes of all epochs up to E are in the table.
+ * Fresh      a job that begins without recover() forgets the epoch of an earlier one.
+ * State      the changes since the last prepare or flush, charged to the account.
+ * Thread     one worker; the connection is its own.                                                                            */
+#include "connect/postgres/pg.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STAGED_VERSION = 1, LOG_BYTES = 8 << 20, COPY_BYTES = 1 << 20 };
+
+typedef struct pg_sink {
+    wr_sink          base;
+    wr_account      *acct;
+    wr_arena        *arena;
+    const wr_schema *schema;
+    wr_str           job;
+    pg_conn          conn;
+    uint32_t         n_key;
+    uint32_t        *key;
+    bool             fresh, staging; /* staging: there are checkpoints, so what is not prepared will be read again */
+    const char      *copy, *make_changes, *remove, *put;
+    uint64_t         seq;
+    wr_sbuf          log, scratch;
+    int64_t          charged;
+} pg_sink;
+
+static void log_charge(pg_sink *s) {
+    if (s->acct && (int64_t)s->log.cap != s->charged) wr_account_add(s->acct, (int64_t)s->log.cap - s->charged);
+    s->charged = (int64_t)s->log.cap;
+}
+
+static bool is_key(const pg_sink *s, uint32_t col) {
+    for (uint32_t k = 0; k < s->n_key; k++)
+        if (s->key[k] == col) return true;
+    return false;
+}
+
+/* ---- statements ---- */
+
+static void names(const pg_sink *s, const char *prefix, bool key_only, wr_sbuf *sql) {
+    bool first = true;
+    for (uint32_t i = 0; i < (key_only ? s->n_key : s->schema->n); i++) {
+        if (!first) wr_sbuf_addz(sql, ", ");
+        first = false;
+        wr_sbuf_addz(sql, prefix);
+        pg_put_name(sql, s->schema->fields[key_only ? s->key[i] : i].name);
+    }
+}
+
+static const char *keep(pg_sink *s, wr_sbuf *sql) {
+    const char *z = wr_arena_strndup(s->arena, sql->at, sql->len);
+    wr_sbuf_clear(sql);
+    return z;
+}
+
+static void make_statements(pg_sink *s) {
+    wr_sbuf sql = {0};
+    if (!s->n_key) {
+        wr_sbuf_printf(&sql, "COPY %s (", s->conn.table);
+        names(s, "", false, &sql);
+        wr_sbuf_addz(&sql, ") FROM STDIN");
+        s->copy = keep(s, &sql);
+        wr_sbuf_free(&sql);
+        return;
+    }
+    wr_sbuf_addz(&sql, "CREATE TEMP TABLE IF NOT EXISTS weir_changes ON COMMIT DELETE ROWS AS SELECT 0::bigint AS weir_seq, false AS weir_gone, ");
+    names(s, "", false, &sql);
+    wr_sbuf_printf(&sql, " FROM %s WITH NO DATA", s->conn.table);
+    s->make_changes = keep(s, &sql);
+    wr_sbuf_addz(&sql, "COPY weir_changes FROM STDIN");
+    s->copy = keep(s, &sql);
+    wr_sbuf_printf(&sql, "DELETE FROM %s AS t USING (SELECT DISTINCT ON (", s->conn.table);
+    names(s, "", true, &sql);
+    wr_sbuf_addz(&sql, ") weir_gone, ");
+    names(s, "", true, &sql);
+    wr_sbuf_addz(&sql, " FROM weir_changes ORDER BY ");
+    names(s, "", true, &sql);
+    wr_sbuf_addz(&sql, ", weir_seq DESC) AS c WHERE c.weir_gone");
+    for (uint32_t k = 0; k < s->n_key; k++) {
+        wr_sbuf_addz(&sql, " AND t.");
+        pg_put_name(&sql, s->schema->fields[s->key[k]].name);
+        wr_sbuf_addz(&sql, " = c.");
+        pg_put_name(&sql, s->schema->fields[s->key[k]].name);
+    }
+    s->remove = keep(s, &sql);
+    wr_sbuf_printf(&sql, "INSERT INTO %s (", s->conn.table);
+    names(s, "", false, &sql);
+    wr_sbuf_addz(&sql, ") SELECT ");
+    names(s, "", false, &sql);
+    wr_sbuf_addz(&sql, " FROM (SELECT DISTINCT ON (");
+    names(s, "", true, &sql);
+    wr_sbuf_addz(&sql, ") * FROM weir_changes ORDER BY ");
+    names(s, "", true, &sql);
+    wr_sbuf_addz(&sql, ", weir_seq DESC) AS c WHERE NOT weir_gone ON CONFLICT (");
+    names(s, "", true, &sql);
+    wr_sbuf_addz(&sql, s->n_key == s->schema->n ? ") DO NOTHING" : ") DO UPDATE SET ");
+    bool first = true;
+    for (uint32_t c = 0; c < s->schema->n; c++) {
+        if (is_key(s, c)) continue;
+        if (!first) wr_sbuf_addz(&sql, ", ");
+        first = false;
+        pg_put_name(&sql, s->schema->fields[c].name);
+        wr_sbuf_addz(&sql, " = excluded.");
+        pg_put_name(&sql, s->schema->fields[c].name);
+    }
+    s->put = keep(s, &sql);
+    wr_sbuf_free(&sql);
+}
+
+static wr_status create_table(pg_sink *s, wr_err *err) {
+    wr_sbuf sql = {0};
+    wr_sbuf_printf(&sql, "CREATE TABLE IF NOT EXISTS %s (", s->conn.table);
+    for (uint32_t c = 0; c < s->schema->n; c++) {
+        const wr_field *f = &s->schema->fields[c];
+        if (c) wr_sbuf_addz(&sql, ", ");
+        pg_put_name(&sql, f->name);
+        wr_sbuf_addc(&sql, ' ');
+        pg_put_type(&sql, f->type);
+        if (!f->type.nullable) wr_sbuf_addz(&sql, " NOT NULL");
+    }
+    if (s->n_key) {
+        wr_sbuf_addz(&sql, ", PRIMARY KEY (");
+        names(s, "", true, &sql);
+        wr_sbuf_addz(&sql, ")");
+    }
+    wr_sbuf_addz(&sql, ")");
+    wr_status status = pg_run(&s->conn, sql.at, "create the table", err);
+    wr_sbuf_free(&sql);
+    return status;
+}
+
+/* ---- a transaction ---- */
+
+static wr_status send_lines(pg_sink *s, wr_str lines, wr_err *err) {
+    PGresult *r = pg.exec(s->conn.c, s->copy);
+    if (pg.resultStatus(r) != PGRES_COPY_IN) return pg_fail(&s->conn, r, "write rows", err);
+    pg.clear(r);
+    for (size_t at = 0; at < lines.len; at += COPY_BYTES)
+        if (pg.putCopyData(s->conn.c, lines.ptr + at, (int)WR_MIN(lines.len - at, (size_t)COPY_BYTES)) != 1) return pg_fail(&s->conn, NULL, "write rows", err);
+    if (pg.putCopyEnd(s->conn.c, NULL) != 1) return pg_fail(&s->conn, NULL, "write rows", err);
+    wr_status status = WR_OK;
+    while ((r = pg.getResult(s->conn.c))) {
+        if (pg.resultStatus(r) != PGRES_COMMAND_OK && status == WR_OK) status = pg_fail(&s->conn, r, "write rows", err);
+        else pg.clear(r);
+    }
+    return status;
+}
+
+static wr_status stored_epoch(pg_sink *s, uint64_t *epoch, wr_err *err) {
+    char        job[256], sink[256];
+    const char *values[] = {job, sink};
+    PGresult   *r;
+    snprintf(job, sizeof job, "%.*s", WR_FMT(s->job));
+    snprintf(sink, sizeof sink, "%.*s", WR_FMT(s->conn.name));
+    WR_TRY(pg_query(&s->conn, "SELECT epoch FROM weir_epoch WHERE job = $1 AND sink = $2 FOR UPDATE", 2, values, "read weir_epoch", &r, err));
+    *epoch = pg.ntuples(r) ? strtoull(pg.getvalue(r, 0, 0), NULL, 10) : 0;
+    pg.clear(r);
+    return WR_OK;
+}
+
+static wr_status store_epoch(pg_sink *s, uint64_t epoch, wr_err *err) {
+    char        job[256], sink[256], number[32];
+    const char *values[] = {job, sink, number};
+    PGresult   *r;
+    snprintf(job, sizeof job, "%.*s", WR_FMT(s->job));
+    snprintf(sink, sizeof sink, "%.*s", WR_FMT(s->conn.name));
+    snprintf(number, sizeof number, "%" PRIu64, epoch);
+    WR_TRY(pg_query(&s->conn, "INSERT INTO weir_epoch (job, sink, epoch) VALUES ($1, $2, $3) ON CONFLICT (job, sink) DO UPDATE SET epoch = excluded.epoch", 3, values, "write weir_epoch", &r, err));
+    pg.clear(r);
+    return WR_OK;
+}
+
+static wr_status apply_lines(pg_sink *s, wr_str lines, wr_err *err) {
+    if (!lines.len) return WR_OK;
+    if (s->n_key) WR_TRY(pg_run(&s->conn, s->make_changes, "make a temporary table", err));
+    WR_TRY(send_lines(s, lines, err));
+    if (!s->n_key) return WR_OK;
+    WR_TRY(pg_run(&s->conn, s->remove, "delete rows", err));
+    return pg_run(&s->conn, s->put, "write rows", err);
+}
+
+/* The lines and, if epoch != 0, its number. Does nothing if the database has the epoch already. */
+static wr_status apply_once(pg_sink *s, uint64_t epoch, wr_str lines, wr_err *err) {
+    uint64_t have = 0;
+    WR_TRY(pg_connect(&s->conn, err));
+    WR_TRY(pg_run(&s->conn, "BEGIN", "begin a transaction", err));
+    wr_status status = epoch ? stored_epoch(s, &have, err) : WR_OK;
+    if (s->fresh) have = 0;
+    if (status == WR_OK && (!epoch || have < epoch)) {
+        status = apply_lines(s, lines, err);
+        if (status == WR_OK && epoch) status = store_epoch(s, epoch, err);
+    }
+    if (status == WR_OK) return pg_run(&s->conn, "COMMIT", "commit", err);
+    if (!pg_lost(&s->conn)) (void)pg_run(&s->conn, "ROLLBACK", "roll back", NULL);
+    return status;
+}
+
+/* Again after a lost connection or a deadlock: with an epoch that is safe whether or not the COMMIT arrived. Without one (no checkpoints) rows may come twice. */
+static wr_status apply(pg_sink *s, uint64_t epoch, wr_str lines, wr_err *err) {
+    int64_t until = wr_mono_us(s->conn.world) + s->conn.retry_us;
+    wr_err  own = {0}, *e = err ? err : &own;
+    for (;;) {
+        wr_status status = apply_once(s, epoch, lines, e);
+        if (status == WR_OK) break;
+        if (!e->retriable || wr_mono_us(s->conn.world) > until) return status;
+        s->conn.world->vt->sleep_us(s->conn.world, 200000);
+    }
+    if (epoch) s->fresh = false;
+    return WR_OK;
+}
+
+/* ---- the sink ---- */
+
+WR_COLD static wr_status fail_nul(pg_sink *s, uint32_t col, wr_err *err) {
+    wr_status status = wr_fail(err, WR_DATA, "22021", "table '%.*s': a text of column '%.*s' has a NUL byte in it, which PostgreSQL cannot hold", WR_FMT(s->conn.name), WR_FMT(s->schema->fields[col].name));
+    wr_err_hint(err, "REPLACE(%.*s, U&'\\0000', '') takes it out; a BYTES column holds it", WR_FMT(s->schema->fields[col].name));
+    if (err) err->at = s->conn.at;
+    return status;
+}
+
+static wr_status put_line(pg_sink *s, const wr_batch *batch, uint32_t row, wr_err *err) {
+    bool gone = !wr_kind_adds(wr_batch_kind(batch, row));
+    if (s->n_key) wr_sbuf_printf(&s->log, "%" PRIu64 "\t%s\t", s->seq++, gone ? "t" : "f");
+    for (uint32_t c = 0; c < s->schema->n; c++) {
+        if (c) wr_sbuf_addc(&s->log, '\t');
+        if (gone && !is_key(s, c)) wr_sbuf_addz(&s->log, "\\N");
+        else if (!pg_put_value(&s->log, &batch->cols[c], row, &s->scratch)) return fail_nul(s, c, err);
+    }
+    wr_sbuf_addc(&s->log, '\n');
+    return WR_OK;
+}
+
+static wr_status flush_log(pg_sink *s, wr_err *err) {
+    if (!s->log.len) return WR_OK;
+    WR_TRY(apply(s, 0, wr_sbuf_str(&s->log), err));
+    wr_sbuf_clear(&s->log);
+    return WR_OK;
+}
+
+static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
+    pg_sink *s = (pg_sink *)base;
+    for (uint32_t i = 0; i < wr_batch_live(batch); i++) WR_TRY(put_line(s, batch, wr_batch_row(batch, i), err));
+    log_charge(s);
+    return s->log.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
+}
+
+static wr_status sink_flush(wr_sink *base, wr_err *err) {
+    pg_sink *s = (pg_sink *)base;
+    return s->staging ? WR_OK : flush_log(s, err);
+}
+
+static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr_err *err) {
+    pg_sink *s = (pg_sink *)base;
+    (void)epoch, (void)err;
+    s->staging = true;
+    wr_put_u8(staged, STAGED_VERSION);
+    wr_sbuf_add(staged, s->log.at, s->log.len);
+    if (s->log.cap > (1u << 20)) wr_sbuf_free(&s->log);
+    wr_sbuf_clear(&s->log);
+    s->seq = 0;
+    log_charge(s);
+    return WR_OK;
+}
+
+static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
+    pg_sink *s = (pg_sink *)base;
+    if (!staged.len || *staged.ptr != STAGED_VERSION) return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are of another version", WR_FMT(s->conn.name));
+    return apply(s, epoch, (wr_str){staged.ptr + 1, staged.len - 1}, err);
+}
+
+static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
+    pg_sink *s = (pg_sink *)base;
+    s->staging = true;
+    s->fresh = !epoch || !staged.len; /* nothing staged: the sink was not there at the checkpoint */
+    if (s->fresh) return WR_OK;
+    uint64_t have;
+    WR_TRY(pg_connect(&s->conn, err));
+    WR_TRY(pg_run(&s->conn, "BEGIN", "begin a transaction", err));
+    wr_status status = stored_epoch(s, &have, err);
+    (void)pg_run(&s->conn, "ROLLBACK", "roll back", NULL);
+    WR_TRY(status);
+    if (have > epoch) {
+        status = wr_fail(err, WR_DATA, "55000", "the database is at epoch %" PRIu64 " of the table '%.*s', newer than the checkpoint's %" PRIu64, have, WR_FMT(s->conn.name), epoch);
+        wr_err_hint(err, "recover from the newest checkpoint; or, to go back on purpose, restore the database too");
+        return status;
+    }
+    return sink_commit(base, epoch, staged, err);
+}
+
+static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
+    pg_sink  *s = (pg_sink *)base;
+    wr_status status = ok && s->conn.c && !s->staging ? flush_log(s, err) : WR_OK;
+    pg_close(&s->conn);
+    wr_sbuf_free(&s->log);
+    log_charge(s);
+    wr_sbuf_free(&s->scratch);
+    wr_arena_free(s->arena);
+    wr_free(s);
+    return status;
+}
+static const wr_sink_vt sink_vt = {"jdbc", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close};
+
+/* Everything that can be wrong with the table is found before the first row: its columns, its key, the right to write. */
+static wr_status try_table(pg_sink *s, bool create, wr_err *err) {
+    wr_sbuf sql = {0};
+    WR_TRY(pg_connect(&s->conn, err));
+    WR_TRY(pg_run(&s->conn, "CREATE TABLE IF NOT EXISTS weir_epoch (job text NOT NULL, sink text NOT NULL, epoch bigint NOT NULL, PRIMARY KEY (job, sink))", "make weir_epoch", err));
+    if (create) WR_TRY(create_table(s, err));
+    wr_sbuf_addz(&sql, "EXPLAIN INSERT INTO ");
+    wr_sbuf_printf(&sql, "%s (", s->conn.table);
+    names(s, "", false, &sql);
+    wr_sbuf_addz(&sql, ") SELECT ");
+    names(s, "", false, &sql);
+    wr_sbuf_printf(&sql, " FROM %s WHERE false", s->conn.table);
+    if (s->n_key) {
+        wr_sbuf_addz(&sql, " ON CONFLICT (");
+        names(s, "", true, &sql);
+        wr_sbuf_addz(&sql, ") DO NOTHING");
+    }
+    wr_status status = pg_run(&s->conn, sql.at, "write to the table", err);
+    wr_sbuf_free(&sql);
+    return status;
+}
+
+wr_status pg_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
+    bool create;
+    *out = NULL;
+    if (!wr_option_bool(&t->options, pg_specs, "create-table", &create, ctx->diags)) return WR_USER;
+    pg_sink *s = wr_calloc(1, sizeof *s);
+    *s = (pg_sink){.base = {&sink_vt}, .acct = ctx->acct, .arena = wr_arena_new(NULL), .schema = t->schema, .job = wr_option_string(&t->options, pg_specs, "sink.job"), .n_key = t->n_key, .fresh = true};
+    s->key = wr_new_n(s->arena, uint32_t, t->n_key + 1);
+    for (uint32_t k = 0; k < t->n_key; k++) s->key[k] = t->key[k];
+    wr_status status = pg_open(&s->conn, t, s->arena, ctx, err);
+    if (status == WR_OK) {
+        make_statements(s);
+        status = try_table(s, create, err);
+    }
+    if (status != WR_OK) {
+        (void)sink_close(&s->base, false, NULL);
+        return status;
+    }
+    *out = &s->base;
+    return WR_OK;
+}
