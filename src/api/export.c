@@ -202,6 +202,17 @@ static bool drop_splits(exporter *x, wr_str t, wr_sbuf *out) {
     return any;
 }
 
+/* False: a function of a shared object, which Flink cannot load. */
+static bool export_function(exporter *x, const wr_ast_create_function *f) {
+    wr_sbuf name = {0};
+    bool    is_c = f->libraries.n || wr_str_ieq(f->language.text, WR_STR("C"));
+    if (!is_c) return true;
+    wr_sql_name_text(f->name, &name);
+    note(x, "function %.*s is C ('%.*s'), which Flink does not load: write it in Java, Scala or Python and CREATE FUNCTION it here", WR_FMT(wr_sbuf_str(&name)), WR_FMT(f->implementation.text));
+    wr_sbuf_free(&name);
+    return false;
+}
+
 /* A changed statement: AST to text; otherwise as it was written. */
 static void export_stmt(exporter *x, wr_ast_stmt *s, wr_sbuf *out) {
     wr_sbuf changed = {0};
@@ -217,6 +228,8 @@ static void export_stmt(exporter *x, wr_ast_stmt *s, wr_sbuf *out) {
         wr_sbuf_free(&before);
     } else if (s->kind == WR_STMT_SET) {
         keep = export_set(x, &s->set);
+    } else if (s->kind == WR_STMT_CREATE_FUNCTION || s->kind == WR_STMT_ALTER_FUNCTION) {
+        keep = export_function(x, &s->create_function);
     } else if (!drop_splits(x, s->text, &changed)) {
         wr_sbuf_clear(&changed);
     }

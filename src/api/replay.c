@@ -209,8 +209,9 @@ static void suspect_expr(wr_replay_report *r, const wr_expr *e, const wr_schema 
 static void suspect_aggs(wr_replay_report *r, const wr_pnode *n, const wr_agg *aggs, uint32_t n_aggs, int64_t ttl_us, bool event_time) {
     for (uint32_t i = 0; i < n_aggs; i++) {
         wr_agg_kind k = aggs[i].kind;
-        if (k == WR_AGG_FIRST_VALUE || k == WR_AGG_LAST_VALUE || k == WR_AGG_LISTAGG || k == WR_AGG_ARRAY_AGG)
-            suspect(r, n->at, wr_agg_name(k), "takes rows in the order of arrival, which differs between files and after an exchange");
+        bool        by_order = k == WR_AGG_USER && !(aggs[i].user->udf->decl->flags & WEIR_ANY_ORDER);
+        if (by_order || k == WR_AGG_FIRST_VALUE || k == WR_AGG_LAST_VALUE || k == WR_AGG_LISTAGG || k == WR_AGG_ARRAY_AGG)
+            suspect(r, n->at, wr_agg_title(&aggs[i]), "takes rows in the order of arrival, which differs between files and after an exchange");
     }
     if (ttl_us && !event_time) suspect(r, n->at, n->title, "forgets by the wall clock ('table.exec.state.ttl')");
 }

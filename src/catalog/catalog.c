@@ -55,3 +55,32 @@ wr_str wr_catalog_nearest(const wr_catalog *catalog, wr_str name) {
     int at = wr_nearest(name, names, catalog->tables.n);
     return at < 0 ? WR_STR("") : names[at];
 }
+
+static int function_index(const wr_catalog *catalog, wr_str name, bool temporary, bool system) {
+    for (uint32_t i = 0; i < catalog->functions.n; i++) {
+        const wr_function *f = &catalog->functions.at[i];
+        if (f->temporary == temporary && f->system == system && wr_str_ieq(f->name, name)) return (int)i;
+    }
+    return -1;
+}
+const wr_function *wr_catalog_function(const wr_catalog *catalog, wr_str name, bool temporary, bool system) {
+    int i = function_index(catalog, name, temporary, system);
+    return i < 0 ? NULL : &catalog->functions.at[i];
+}
+void wr_catalog_set_function(wr_catalog *catalog, wr_function function) {
+    int i = function_index(catalog, function.name, function.temporary, function.system);
+    if (i >= 0) catalog->functions.at[i] = function;
+    else wr_arr_apush(catalog->arena, &catalog->functions, function);
+}
+bool wr_catalog_drop_function(wr_catalog *catalog, wr_str name, bool temporary, bool system) {
+    int i = function_index(catalog, name, temporary, system);
+    if (i < 0) return false;
+    for (uint32_t k = (uint32_t)i + 1; k < catalog->functions.n; k++) catalog->functions.at[k - 1] = catalog->functions.at[k];
+    catalog->functions.n--;
+    return true;
+}
+uint32_t wr_catalog_n_functions(const wr_catalog *catalog) { return catalog->functions.n; }
+const wr_function *wr_catalog_function_at(const wr_catalog *catalog, uint32_t i) {
+    wr_assert(i < catalog->functions.n);
+    return &catalog->functions.at[i];
+}

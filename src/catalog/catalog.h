@@ -86,6 +86,14 @@ const wr_space *wr_catalog_space_of(const wr_catalog *catalog, wr_str name, wr_s
 /* The module core: the built-in functions. UNLOAD MODULE takes them out of sight. */
 bool      wr_catalog_has_core(const wr_catalog *catalog);
 void      wr_catalog_load_core(wr_catalog *catalog, bool load);
+/* Functions of the user. Names without regard to case; the same name may be taken once for each of the kinds of Flink. */
+struct wr_udf;                                                       /* expr/udf.h */
+typedef struct wr_function { wr_str name, symbol; wr_ast_text library /* as written */; bool temporary, system; const struct wr_udf *udf; } wr_function;
+const wr_function *wr_catalog_function(const wr_catalog *catalog, wr_str name, bool temporary, bool system); /* NULL: there is none */
+void     wr_catalog_set_function(wr_catalog *catalog, wr_function function); /* takes the place of one of the same name and kind */
+bool     wr_catalog_drop_function(wr_catalog *catalog, wr_str name, bool temporary, bool system);
+uint32_t wr_catalog_n_functions(const wr_catalog *catalog);
+const wr_function *wr_catalog_function_at(const wr_catalog *catalog, uint32_t i); /* in order of creation */
 /* Settings: SET 'k' = 'v' and --set. Known keys are listed with defaults for messages and docs. */
 bool   wr_catalog_set(wr_catalog *catalog, wr_str key, wr_str value); /* false: unknown key (kept all the same) */
 wr_str wr_catalog_get(const wr_catalog *catalog, const char *key);   /* value, the default, or '' */

@@ -34,6 +34,8 @@ typedef struct wr_expr_ctx {   /* what binding needs */
     wr_diags    *diags;
     const wr_tz *tz;           /* table.local-time-zone */
     wr_world    *world;        /* for the tz database only */
+    const wr_str *user_names;  /* of functions of the user, for did-you-mean; plan/ resolves them (expr/udf.h) */
+    uint32_t     n_user_names;
 } wr_expr_ctx;
 
 typedef enum wr_volatility {

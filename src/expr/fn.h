@@ -133,6 +133,9 @@ wr_kernel wr_cast_kernel(wr_type from, wr_type to, uint32_t *flags);
 #undef F
 #undef R
 
+/* functions of the user (udf_call.c); extra[0]: its wr_udf_sig */
+wr_status wr_udf_kernel(wr_call *c);
+
 /* kernels chosen by storage (fn_arith.c, fn_compare.c) */
 /* time helpers (fn_time.c) */
 typedef enum wr_time_unit {

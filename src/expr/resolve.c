@@ -102,15 +102,17 @@ static void unknown(wr_expr_ctx *ctx, wr_str name, wr_expr *const *args, uint32_
         return;
     }
     size_t  count = wr_fn_count(), k = 0;
-    wr_str *names = wr_new_n(ctx->arena, wr_str, count);
+    wr_str *names = wr_new_n(ctx->arena, wr_str, count + ctx->n_user_names);
     for (size_t i = 0; i < count; i++)
         if (!(wr_fn_table[i].flags & FN_OPERATOR)) names[k++] = wr_str_of(wr_fn_table[i].name);
+    for (uint32_t i = 0; i < ctx->n_user_names; i++) names[k++] = ctx->user_names[i];
     int best = wr_nearest(name, names, k);
     if (best < 0) return;
-    wr_sbuf cand = {0};
-    candidates(wr_fn_find(names[best]), &cand);
+    wr_sbuf      cand = {0};
+    const wr_fn *near = wr_fn_find(names[best]); /* NULL: of the user */
+    if (near) candidates(near, &cand);
     wr_str c = wr_sbuf_str(&cand);
-    wr_diags_hint(ctx->diags, "did you mean %.*s? %.*s", WR_FMT(names[best]), WR_FMT(c));
+    wr_diags_hint(ctx->diags, "did you mean %.*s?%s%.*s", WR_FMT(names[best]), near ? " " : "", WR_FMT(c));
     wr_sbuf_free(&cand);
 }
 

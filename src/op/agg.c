@@ -43,6 +43,7 @@ static wr_agg_form form_of(const wr_agg *agg, bool retract) {
     case WR_AGG_LISTAGG: case WR_AGG_ARRAY_AGG: return WR_FORM_SEQ;
     case WR_AGG_COLLECT: return WR_FORM_SET;
     case WR_AGG_APPROX_COUNT_DISTINCT: return retract ? WR_FORM_COUNT : WR_FORM_HLL;
+    case WR_AGG_USER: return WR_FORM_USER;
     default: return WR_FORM_COUNT;
     }
 }
@@ -55,7 +56,7 @@ static uint32_t form_bytes(wr_agg_form f) {
         [WR_FORM_COUNT] = sizeof(wr_acc_count), [WR_FORM_SUM64] = sizeof(wr_acc_sum64), [WR_FORM_SUM128] = sizeof(wr_acc_sum128),
         [WR_FORM_SUMDEC] = sizeof(wr_acc_sum128), [WR_FORM_SUMF] = sizeof(wr_acc_sumf), [WR_FORM_CELL8] = sizeof(wr_acc_cell8),
         [WR_FORM_CELL] = sizeof(wr_acc_cell), [WR_FORM_SET] = sizeof(wr_acc_list), [WR_FORM_SEQ] = sizeof(wr_acc_list),
-        [WR_FORM_VAR] = sizeof(wr_acc_var), [WR_FORM_HLL] = sizeof(wr_acc_list),
+        [WR_FORM_VAR] = sizeof(wr_acc_var), [WR_FORM_HLL] = sizeof(wr_acc_list), [WR_FORM_USER] = sizeof(wr_acc_user),
     };
     return sizes[f];
 }
@@ -79,7 +80,15 @@ static void slot_init(wr_aggs *a, wr_agg_slot *s, const wr_agg *agg, uint32_t *a
     s->least = agg->kind == WR_AGG_MIN || agg->kind == WR_AGG_FIRST_VALUE;
     s->by_seq = agg->kind == WR_AGG_FIRST_VALUE || agg->kind == WR_AGG_LAST_VALUE || agg->kind == WR_AGG_SINGLE_VALUE;
     if (s->distinct && s->form == WR_FORM_SET) s->distinct = false; /* COLLECT(DISTINCT): one copy a value is shown */
-    s->at = place(at, form_bytes(s->form), s->form == WR_FORM_SUM128 || s->form == WR_FORM_SUMDEC ? 16 : 8);
+    if (s->form == WR_FORM_USER) {
+        s->user = agg->user->decl->aggregate;
+        s->user_nulls = agg->user->udf->decl->flags & WEIR_SEES_NULL;
+        s->user_row = agg->user->n_args > 1;
+        a->has_heap |= s->user->destroy != NULL;
+        if (!a->user) a->user = wr_user_new(a->arena);
+    }
+    bool wide = s->form == WR_FORM_SUM128 || s->form == WR_FORM_SUMDEC || s->form == WR_FORM_USER;
+    s->at = place(at, form_bytes(s->form) + (s->user ? s->user->state_bytes : 0), wide ? 16 : 8);
     if (s->distinct) s->set_at = place(at, sizeof(wr_acc_list), 8);
     if (s->class == WR_CELL_ROW) s->codec = wr_rowcodec_new(a->arena, &s->agg.arg_type, 1);
     bool text = s->class == WR_CELL_STR || s->class == WR_CELL_ROW;
@@ -116,6 +125,7 @@ wr_aggs *wr_aggs_new(const wr_agg *aggs, uint32_t n, bool retract, bool count_ro
 }
 void wr_aggs_free(wr_aggs *a) {
     if (!a) return;
+    wr_user_free(a->user);
     wr_sbuf_free(&a->scratch);
     wr_arena_free(a->arena);
     wr_free(a);
@@ -140,6 +150,7 @@ void wr_agg_bytes(const wr_agg *aggs, uint32_t n, bool retract_input, double *fi
         if (s->form == WR_FORM_SET || s->form == WR_FORM_SEQ || s->distinct)
             *fixed += sizeof(wr_list_acc) + sizeof(wr_sorted) + 2 * MALLOC_EXTRA + 8;
         if (s->form == WR_FORM_HLL) *fixed += sizeof(wr_list_acc) + sizeof(wr_hll);
+        if (s->form == WR_FORM_USER) *fixed += s->user->owned_bytes;
     }
     wr_aggs_free(a);
 }
@@ -467,6 +478,7 @@ wr_status wr_acc_one(wr_aggs *a, const wr_agg_slot *s, void *acc, wr_cell v, boo
         break;
     case WR_FORM_VAR: var_add(acc, cell_number(s, v), sign); break;
     case WR_FORM_HLL: wr_hll_add(wr_list_of(a, s, acc, false)->hll, wr_cell_hash(s, v)); break;
+    case WR_FORM_USER: return wr_user_one(a, s, acc, v, sign, err);
     }
     return WR_OK;
 }
@@ -577,7 +589,8 @@ static bool no_nulls(const uint64_t *valid, uint32_t n) {
 /* Positions whose FILTER is true and whose argument is not NULL. */
 static const uint16_t *positions(wr_aggs *a, const wr_agg_slot *s, const wr_batch *batch, const uint32_t *rows, uint32_t n, uint32_t *n_pass) {
     const wr_vec *arg = s->agg.arg >= 0 ? &batch->cols[s->agg.arg] : NULL, *filter = s->agg.filter >= 0 ? &batch->cols[s->agg.filter] : NULL;
-    bool keeps_null = s->agg.kind == WR_AGG_ARRAY_AGG || s->agg.kind == WR_AGG_SINGLE_VALUE || s->agg.kind == WR_AGG_COUNT_STAR;
+    bool keeps_null = s->agg.kind == WR_AGG_ARRAY_AGG || s->agg.kind == WR_AGG_SINGLE_VALUE || s->agg.kind == WR_AGG_COUNT_STAR ||
+                      s->user_nulls;
     if (keeps_null && !s->distinct) arg = NULL;
     if (arg && arg->type.id != WR_T_NULL && no_nulls(arg->valid, batch->n_rows)) arg = NULL;
     *n_pass = n;
@@ -601,6 +614,7 @@ static wr_status feed_slot(wr_aggs *a, const wr_agg_slot *s, const feed *f, wr_e
     case WR_FORM_SUM64: feed_sum64(s, f, vec->data); return WR_OK;
     case WR_FORM_SUM128: case WR_FORM_SUMDEC: feed_sum128(a, s, f, vec->data); return WR_OK;
     case WR_FORM_SUMF: feed_sumf(a, s, f, vec->data); return WR_OK;
+    case WR_FORM_USER: return wr_user_feed(a, s, vec, f->rows, f->blocks, f->sign, f->pass, f->n, err);
     case WR_FORM_CELL8:
         if (s->class == WR_CELL_INT) {
             feed_extreme(s, f, vec->data);

@@ -5,7 +5,7 @@
  *            retraction or needs every value lives in ordered lists outside the block (op/sorted.h).
  * Forms      COUNT; SUM64 (wraps), SUM128, SUMDEC (overflow restarts), SUMF (Neumaier; NaN and infinities counted apart, so that they can
  *            leave again); CELL8/CELL (one value: MIN, MAX, FIRST, LAST); SET (value -> copies); SEQ (values by arrival); VAR (Welford);
- *            HLL. DISTINCT puts a set of values (value_set.h) in front: only the first and the last copy of a value reach the form behind it.
+ *            HLL; USER (agg_user.c). DISTINCT puts a set of values (value_set.h) in front: only the first and the last copy of a value reach the form behind it.
  * Invariant  a zeroed block is an empty accumulator; a block may be moved by memcpy; merge is commutative and associative (up to
  *            rounding), because FIRST, LAST and lists carry arrival numbers.
  * Thread     owned by one worker. Memory: lists are counted in heap_bytes; the operator charges the change once a batch.    */
@@ -17,7 +17,7 @@ typedef struct wr_cell { uint64_t w[2]; } wr_cell; /* int64, double, i128 or wr_
 typedef enum wr_cell_class { WR_CELL_INT, WR_CELL_F64, WR_CELL_I128, WR_CELL_STR, WR_CELL_ROW /* encoded bytes in a view */ } wr_cell_class;
 typedef enum wr_agg_form {
     WR_FORM_COUNT, WR_FORM_SUM64, WR_FORM_SUM128, WR_FORM_SUMDEC, WR_FORM_SUMF, WR_FORM_CELL8, WR_FORM_CELL, WR_FORM_SET, WR_FORM_SEQ,
-    WR_FORM_VAR, WR_FORM_HLL,
+    WR_FORM_VAR, WR_FORM_HLL, WR_FORM_USER,
 } wr_agg_form;
 
 typedef struct wr_acc_count { int64_t n; } wr_acc_count;
@@ -28,6 +28,8 @@ typedef struct wr_acc_cell8 { uint64_t v; uint64_t has; } wr_acc_cell8;
 typedef struct wr_acc_cell { wr_cell v; uint64_t seq; uint32_t n, pad; } wr_acc_cell; /* n: values seen (SINGLE_VALUE), 0 = empty */
 typedef struct wr_acc_list { struct wr_list_acc *list; } wr_acc_list;       /* SET, SEQ, HLL and DISTINCT's set */
 typedef struct wr_acc_var { int64_t n; double mean, m2; } wr_acc_var;
+
+typedef struct wr_acc_user { uint64_t live, pad; } wr_acc_user;               /* then the state of the user's function; live 0: none was made */
 
 typedef struct wr_set_item { wr_cell v; int64_t n; } wr_set_item; /* n copies; below 0: owed, not there */
 typedef struct wr_seq_item { wr_cell v; uint64_t seq; uint64_t null; } wr_seq_item;
@@ -50,6 +52,8 @@ typedef struct wr_agg_slot {
     bool          least;     /* CELL, SET: keep the least (MIN), FIRST for sequences */
     bool          by_seq;    /* CELL: FIRST_VALUE, LAST_VALUE, SINGLE_VALUE */
     wr_rowcodec  *codec;     /* class ROW */
+    const weir_aggregate *user;
+    bool          user_nulls, user_row; /* sees NULLs; its arguments are the fields of a ROW */
 } wr_agg_slot;
 
 typedef struct wr_aggs {
@@ -62,6 +66,7 @@ typedef struct wr_aggs {
     int64_t      heap_bytes, heap_told;
     wr_arena    *arena;
     wr_sbuf      scratch;
+    struct wr_user_frame *user;  /* NULL: no function of the user */
     uint16_t    *iota, *pass;    /* 0..2047; positions that pass */
     int8_t      *sign;           /* +1/-1 by position, when the batch has retractions */
 } wr_aggs;
@@ -105,4 +110,16 @@ void    wr_seq_remove(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, uint64
 void    wr_seq_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, bool null, uint64_t seq);
 /* One value into (sign +1) or out of (-1) the accumulator behind DISTINCT. */
 wr_status wr_acc_one(wr_aggs *a, const wr_agg_slot *s, void *acc, wr_cell v, bool null, int sign, uint64_t seq, wr_err *err);
+/* agg_user.c */
+struct wr_user_frame *wr_user_new(wr_arena *arena);
+void      wr_user_free(struct wr_user_frame *u);                      /* NULL is legal */
+bool      wr_user_skips(const wr_agg_slot *s, const wr_vec *arg, uint32_t row);
+wr_status wr_user_feed(wr_aggs *a, const wr_agg_slot *s, const wr_vec *arg, const uint32_t *rows, void *const *blocks, const int8_t *sign, const uint16_t *pass,
+                       uint32_t n, wr_err *err);                      /* positions pass[0..n-1] of rows, blocks and sign */
+wr_status wr_user_one(wr_aggs *a, const wr_agg_slot *s, wr_acc_user *acc, wr_cell v, int sign, wr_err *err);
+void      wr_user_merge(wr_aggs *a, const wr_agg_slot *s, void *const *into, void *const *from, uint32_t n);
+void      wr_user_result(wr_aggs *a, const wr_agg_slot *s, void *const *blocks, uint32_t n, wr_vec *dst, uint32_t first, uint32_t step, wr_mem *mem);
+void      wr_user_save(wr_aggs *a, const wr_agg_slot *s, const wr_acc_user *acc, wr_sbuf *out);
+bool      wr_user_load(wr_aggs *a, const wr_agg_slot *s, wr_acc_user *acc, wr_reader *in);
+void      wr_user_drop(wr_aggs *a, const wr_agg_slot *s, wr_acc_user *acc);
 void    wr_sumf_add(wr_acc_sumf *acc, double x, int sign);

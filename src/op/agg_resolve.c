@@ -49,6 +49,8 @@ const char *wr_agg_name(wr_agg_kind kind) {
     return "?";
 }
 
+const char *wr_agg_title(const wr_agg *agg) { return agg->kind == WR_AGG_USER ? agg->user->udf->name : wr_agg_name(agg->kind); }
+
 static bool type_taken(takes want, wr_type t) {
     switch (want) {
     case TAKES_NUMBER: return wr_type_is_numeric(t);
@@ -114,6 +116,7 @@ bool wr_agg_resolve(wr_expr_ctx *ctx, wr_str name, const wr_type *arg_types, uin
 
 wr_agg_algebra wr_agg_describe(const wr_agg *agg, bool retract_input) {
     wr_agg_algebra al = {.mergeable = agg->kind != WR_AGG_SINGLE_VALUE, .invertible = true, .retract_cost = ""};
+    if (agg->kind == WR_AGG_USER) return (wr_agg_algebra){.mergeable = agg->user->decl->aggregate->merge != NULL, .retract_cost = ""};
     wr_aggs *a = wr_aggs_new(agg, 1, true, false);
     const wr_agg_slot *s = &a->slots[0];
     if (s->distinct || s->form == WR_FORM_SET) {

@@ -115,6 +115,11 @@ static void merge_slot(wr_aggs *a, const wr_agg_slot *s, void *into, const void 
     case WR_FORM_HLL:
         if (((const wr_acc_list *)y)->list) wr_hll_merge(wr_list_of(a, s, x, false)->hll, ((const wr_acc_list *)y)->list->hll);
         break;
+    case WR_FORM_USER: {
+        void *of = (void *)(uintptr_t)from;
+        wr_user_merge(a, s, &into, &of, 1);
+        break;
+    }
     }
 }
 static void unmerge_slot(wr_aggs *a, const wr_agg_slot *s, void *into, const void *from) {
@@ -168,6 +173,8 @@ void wr_aggs_merge_all(wr_aggs *a, void *const *into, void *const *from, uint32_
             MERGE_EACH(wr_acc_sumf, merge_sumf(x, y))
         } else if (!s->distinct && s->form == WR_FORM_CELL8) {
             MERGE_EACH(wr_acc_cell8, merge_cell8(s, x, y))
+        } else if (!s->distinct && s->form == WR_FORM_USER) {
+            wr_user_merge(a, s, into, from, n);
         } else if (sign > 0) {
             for (uint32_t k = 0; k < n; k++) merge_slot(a, s, into[k], from[k]);
         } else {
@@ -220,6 +227,7 @@ void wr_aggs_drop(wr_aggs *a, void *block) {
     for (uint32_t i = 0; i < a->n && a->has_heap; i++) {
         const wr_agg_slot *s = &a->slots[i];
         if (s->distinct) drop_list(a, s, SET_AT(block, s));
+        if (s->form == WR_FORM_USER) wr_user_drop(a, s, AT(wr_acc_user, block, s));
         if (s->form == WR_FORM_SET || s->form == WR_FORM_SEQ || s->form == WR_FORM_HLL) drop_list(a, s, AT(wr_acc_list, block, s));
         else if (s->form == WR_FORM_CELL && AT(wr_acc_cell, block, s)->n && !AT(wr_acc_cell, block, s)->pad) wr_cell_drop(a, s, AT(wr_acc_cell, block, s)->v);
     }
@@ -406,6 +414,7 @@ static bool put_one(wr_aggs *a, const wr_agg_slot *s, const void *acc, wr_vec *d
         put_int(dst, row, l ? (int64_t)llround(wr_hll_count(l->hll)) : 0);
         return true;
     }
+    case WR_FORM_USER: break; /* wr_user_result: whole batches */
     }
     return false;
 }
@@ -467,6 +476,10 @@ static bool result_column(const wr_agg_slot *s, const result *r, bool *complete)
 void wr_aggs_result(wr_aggs *a, uint32_t i, void *const *blocks, uint32_t n, wr_vec *dst, uint32_t first, uint32_t step, wr_mem *mem) {
     const wr_agg_slot *s = &a->slots[i];
     bool               complete = false;
+    if (s->form == WR_FORM_USER) {
+        wr_user_result(a, s, blocks, n, dst, first, step, mem);
+        return;
+    }
     if (result_column(s, &(result){blocks, dst, n, first, step}, &complete) && complete) return;
     for (uint32_t k = 0; k < n; k++)
         if (!put_one(a, s, AT(char, blocks[k], s), dst, first + k * step, mem)) wr_vec_set_null(dst, first + k * step, mem);
@@ -606,6 +619,7 @@ void wr_aggs_save(wr_aggs *a, const void *block, wr_sbuf *out) {
             wr_put_i64(out, x->n), wr_put_f64(out, x->mean), wr_put_f64(out, x->m2);
             break;
         }
+        case WR_FORM_USER: wr_user_save(a, s, acc, out); break;
         }
     }
 }
@@ -639,6 +653,7 @@ static bool load_slot(wr_aggs *a, const wr_agg_slot *s, void *acc, wr_reader *in
     }
     case WR_FORM_CELL8: ((wr_acc_cell8 *)acc)->v = wr_get_u64(in), ((wr_acc_cell8 *)acc)->has = wr_get_u8(in); return true;
     case WR_FORM_VAR: ((wr_acc_var *)acc)->n = wr_get_i64(in), ((wr_acc_var *)acc)->mean = wr_get_f64(in), ((wr_acc_var *)acc)->m2 = wr_get_f64(in); return true;
+    case WR_FORM_USER: return wr_user_load(a, s, acc, in);
     }
     return false;
 }

@@ -56,6 +56,10 @@ const char *wr_agg_one_phase_reason(const wr_agg *agg, bool retract_input) {
     case WR_AGG_FIRST_VALUE: case WR_AGG_LAST_VALUE: return "it needs the order of arrival";
     case WR_AGG_LISTAGG: case WR_AGG_COLLECT: case WR_AGG_ARRAY_AGG: return "it keeps every value";
     case WR_AGG_STDDEV_POP: case WR_AGG_STDDEV_SAMP: case WR_AGG_VAR_POP: case WR_AGG_VAR_SAMP: return "partial variances do not add up exactly";
+    case WR_AGG_USER:
+        if (agg->distinct) return "all its distinct values would have to be sent";
+        if (wr_agg_lacks(agg, false, true)) return "it has no merge";
+        return agg->user->udf->decl->flags & WEIR_ANY_ORDER ? NULL : "it does not declare that its result is the same for every order of rows (WEIR_ANY_ORDER)";
     default: return "it must see every row";
     }
 }

@@ -11,7 +11,7 @@
  * Ledger     for each input: rows in = rows absorbed/out + each named reason; the operator counts drops in ctx->ledger.
  * Thread     one worker.                                                                                                       */
 #pragma once
-#include "expr/expr.h"
+#include "expr/udf.h"
 #include "state/state.h"
 
 /* Why a row did not come out; names for reports in op/ledger.c. */
@@ -138,7 +138,7 @@ wr_op *wr_unnest_new(const wr_unnest_opts *opts, const wr_schema *input, wr_op_c
 typedef enum wr_agg_kind {
     WR_AGG_COUNT_STAR, WR_AGG_COUNT, WR_AGG_SUM, WR_AGG_SUM0, WR_AGG_AVG, WR_AGG_MIN, WR_AGG_MAX, WR_AGG_FIRST_VALUE, WR_AGG_LAST_VALUE,
     WR_AGG_STDDEV_POP, WR_AGG_STDDEV_SAMP, WR_AGG_VAR_POP, WR_AGG_VAR_SAMP, WR_AGG_LISTAGG, WR_AGG_COLLECT, WR_AGG_ARRAY_AGG,
-    WR_AGG_APPROX_COUNT_DISTINCT, WR_AGG_SINGLE_VALUE,
+    WR_AGG_APPROX_COUNT_DISTINCT, WR_AGG_SINGLE_VALUE, WR_AGG_USER,
     WR_AGG_KIND_COUNT
 } wr_agg_kind;
 typedef struct wr_agg {
@@ -148,6 +148,7 @@ typedef struct wr_agg {
     int32_t  arg2;              /* LISTAGG separator column (constant in its first row), else -1 */
     int32_t  filter;            /* BOOLEAN column: FILTER (WHERE ...), or -1 */
     wr_type  arg_type, type;    /* argument and result */
+    const wr_udf_sig *user;     /* WR_AGG_USER; several arguments are the fields of one ROW column */
 } wr_agg;
 typedef struct wr_agg_algebra { /* what the planner may do with it */
     bool mergeable;             /* partial results can be combined: panes, two-phase */
@@ -159,6 +160,9 @@ bool wr_agg_resolve(wr_expr_ctx *ctx, wr_str name, const wr_type *arg_types, uin
 bool wr_agg_exists(wr_str name);
 wr_agg_algebra wr_agg_describe(const wr_agg *agg, bool retract_input);
 const char *wr_agg_name(wr_agg_kind kind);
+const char *wr_agg_title(const wr_agg *agg); /* its name in SQL, also if it is the user's */
+/* What a function of the user would need and does not have: "retract", "merge"; NULL: nothing. */
+const char *wr_agg_lacks(const wr_agg *agg, bool retract, bool merge);
 /* Fixed bytes of the accumulators of one key, and extra bytes per distinct/retained value, for the bill. */
 void wr_agg_bytes(const wr_agg *aggs, uint32_t n, bool retract_input, double *fixed, double *per_value);
 double wr_agg_list_bytes(const wr_agg *aggs, uint32_t n, bool retract_input); /* of `fixed`: lists, made with the first value of a group */

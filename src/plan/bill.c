@@ -258,7 +258,7 @@ static void add_values(account *a, const wr_agg *aggs, uint32_t n, bool retract,
             if (u.now > 0) each += wr_agg_list_bytes(&aggs[i], 1, retract) * WR_MIN(groups.now / u.now, 1.0); /* groups without a value have no list */
             if (f->value_bytes[i] > 12) each += f->value_bytes[i] + 16; /* longer text stands outside */
         }
-        snprintf(what, sizeof what, "a value of %s", wr_agg_name(aggs[i].kind));
+        snprintf(what, sizeof what, "a value of %s", wr_agg_title(&aggs[i]));
         wr_bill_part *p = add_part(a, false, each, 16 + (f && i < WR_BILL_VALUES ? f->value_bytes[i] : 0), u, what);
         p->slack = aggs[i].distinct ? SLACK_CHURN : 0.2;
     }

@@ -295,9 +295,11 @@ static wr_expr *symbol(bind *b, const wr_ast_expr *e) { return text_value(b, e->
 
 static bool name_is(const wr_ast_call *c, const char *name) { return c->name.n == 1 && wr_str_ieq(c->name.part[0].text, wr_str_of(name)); }
 
-bool pl_is_agg_call(const wr_ast_expr *e) {
-    return e->kind == WR_AST_CALL && !e->call.over && e->call.name.n == 1 && wr_agg_exists(e->call.name.part[0].text);
+static bool is_agg_name(const pl *p, const wr_ast_name *name) {
+    const wr_udf *u = pl_user_function(p, name);
+    return u ? u->decl->kind == WEIR_AGGREGATE : name->n == 1 && wr_agg_exists(name->part[0].text);
 }
+bool pl_is_agg_call(const pl *p, const wr_ast_expr *e) { return e->kind == WR_AST_CALL && !e->call.over && is_agg_name(p, &e->call.name); }
 
 static wr_expr *placeholder(bind *b, ph_kind kind, uint32_t i, wr_type type, wr_span at) {
     agg_env *a = b->agg;
@@ -309,9 +311,27 @@ static wr_expr *placeholder(bind *b, ph_kind kind, uint32_t i, wr_type type, wr_
 
 static bool same_opt(const wr_expr *a, const wr_expr *b) { return a && b ? wr_expr_equal(a, b) : a == b; }
 
+/* An aggregate of the user; several arguments become one ROW. */
+static bool user_agg_of(bind *b, const wr_ast_expr *e, const wr_udf *u, agg_call *call) {
+    const wr_ast_call *c = &e->call;
+    wr_expr          **args = wr_new_n(b->p->arena, wr_expr *, c->args.n + 1);
+    bool               ok = true;
+    for (uint32_t i = 0; i < c->args.n; i++) ok &= (args[i] = pl_bind_expr(b, c->args.at[i])) != NULL;
+    if (c->filter) ok &= (call->filter = pl_bind_condition(b, c->filter)) != NULL;
+    const wr_udf_sig *s = ok ? wr_udf_resolve(&b->p->ec, u, args, c->args.n, e->at) : NULL;
+    if (!s) return false;
+    call->arg = s->n_args == 1 ? args[0] : wr_expr_call(&b->p->ec, WR_STR("ROW"), args, s->n_args, e->at);
+    if (!call->arg) return false;
+    call->agg = (wr_agg){.kind = WR_AGG_USER, .distinct = c->distinct, .arg = -1, .arg2 = -1, .filter = -1, .arg_type = call->arg->type, .type = s->result, .user = s};
+    call->agg.arg_type.attr = WR_TIME_NONE;
+    return true;
+}
+
 /* Arguments and filter of an aggregate, its kind and type. */
 static bool agg_call_of(bind *b, const wr_ast_expr *e, agg_call *call) {
     const wr_ast_call *c = &e->call;
+    const wr_udf      *u = pl_user_function(b->p, &c->name);
+    if (u) return user_agg_of(b, e, u, call);
     wr_str             name = c->name.part[0].text;
     wr_type  types[4];
     wr_expr *args[4] = {0};
@@ -333,7 +353,7 @@ static bool agg_call_of(bind *b, const wr_ast_expr *e, agg_call *call) {
 
 static wr_expr *aggregate(bind *b, const wr_ast_expr *e) {
     const wr_ast_call *c = &e->call;
-    wr_str             name = c->name.part[0].text;
+    wr_str             name = c->name.part[c->name.n - 1].text;
     if (!b->agg || !b->agg->allow_agg || b->agg->in_agg) {
         pl_error(b->p, "42803", e->at, "aggregate %.*s is not allowed %s %s", WR_FMT(name), b->agg && b->agg->in_agg ? "inside" : "in",
                  b->agg && b->agg->in_agg ? "another aggregate" : b->clause);
@@ -348,7 +368,7 @@ static wr_expr *aggregate(bind *b, const wr_ast_expr *e) {
     if (!ok) return NULL;
     for (uint32_t i = 0; i < b->agg->aggs.n; i++) {
         const agg_call *o = &b->agg->aggs.at[i];
-        if (o->agg.kind == call.agg.kind && o->agg.distinct == call.agg.distinct && same_opt(o->arg, call.arg) && same_opt(o->arg2, call.arg2) &&
+        if (o->agg.kind == call.agg.kind && o->agg.user == call.agg.user && o->agg.distinct == call.agg.distinct && same_opt(o->arg, call.arg) && same_opt(o->arg2, call.arg2) &&
             same_opt(o->filter, call.filter))
             return placeholder(b, PH_AGG, i, o->agg.type, e->at);
     }
@@ -443,7 +463,7 @@ static bool over_function(bind *b, const wr_ast_expr *e, const wr_ast_window *w,
             return false;
         }
     if (name_is(c, "LAG")) return over_lag(b, e, o);
-    if (c->name.n != 1 || !wr_agg_exists(name)) {
+    if (!is_agg_name(b->p, &c->name)) {
         pl_error(b->p, "42809", e->at, "%.*s cannot be used with OVER: it is neither an aggregate nor a window function", WR_FMT(name));
         return false;
     }
@@ -473,7 +493,7 @@ static bool over_sort(bind *b, const wr_ast_window *w, over_call *o) {
 
 static bool same_over(const over_call *a, const over_call *b) {
     if (a->is_rank || b->is_rank || a->fn.kind != b->fn.kind || a->n_keys != b->n_keys || a->fn.offset != b->fn.offset) return false;
-    if (a->fn.agg.kind != b->fn.agg.kind || a->fn.agg.distinct != b->fn.agg.distinct || a->fn.frame.rows != b->fn.frame.rows ||
+    if (a->fn.agg.kind != b->fn.agg.kind || a->fn.agg.user != b->fn.agg.user || a->fn.agg.distinct != b->fn.agg.distinct || a->fn.frame.rows != b->fn.frame.rows ||
         a->fn.frame.unbounded != b->fn.frame.unbounded || a->fn.frame.preceding != b->fn.frame.preceding)
         return false;
     for (uint32_t i = 0; i < a->n_keys; i++)
@@ -582,20 +602,42 @@ static bool json_clauses(bind *b, const wr_ast_expr *e, wr_expr **args, uint32_t
     return true;
 }
 
+static wr_expr *not_an_aggregate(bind *b, const wr_ast_expr *e, wr_str name) {
+    return pl_error(b->p, "42809", e->at, "%.*s is not an aggregate: %s is for aggregates", WR_FMT(name), e->call.filter ? "FILTER" : "DISTINCT");
+}
+
+/* A scalar function of the user. */
+static wr_expr *user_call(bind *b, const wr_ast_expr *e, const wr_udf *u) {
+    const wr_ast_call *c = &e->call;
+    wr_expr          **args = wr_new_n(b->p->arena, wr_expr *, c->args.n + 1);
+    bool               ok = true;
+    if (u->decl->kind == WEIR_TABLE) {
+        pl_error(b->p, "42809", e->at, "%s is a table function: it gives rows, not a value", u->name);
+        wr_diags_hint(b->p->diags, "FROM t, LATERAL TABLE(%s(...)) AS r(...)", u->name);
+        return NULL;
+    }
+    if (c->filter || c->distinct) return not_an_aggregate(b, e, wr_str_of(u->name));
+    for (uint32_t i = 0; i < c->args.n; i++) ok &= (args[i] = pl_bind_expr(b, c->args.at[i])) != NULL;
+    return ok ? wr_udf_call(&b->p->ec, u, args, c->args.n, e->at) : NULL;
+}
+
 static wr_expr *call(bind *b, const wr_ast_expr *e) {
     const wr_ast_call *c = &e->call;
     wr_expr           *out;
     if (b->match && !c->over && pl_match_call(b, e, &out)) return out;
-    if (!wr_catalog_has_core(b->p->ctx->catalog)) {
+    const wr_udf *u = pl_user_function(b->p, &c->name);
+    if (!u && !wr_catalog_has_core(b->p->ctx->catalog)) {
         pl_error(b->p, "42883", e->at, "function '%.*s' not found: module core is not loaded", WR_FMT(c->name.part[c->name.n - 1].text));
         wr_diags_hint(b->p->diags, "LOAD MODULE core");
         return NULL;
     }
     if (c->over) return over(b, e);
     if (pl_is_composed_agg(e)) return pl_bind_composed_agg(b, e);
-    if (pl_is_agg_call(e)) return aggregate(b, e);
+    if (pl_is_agg_call(b->p, e)) return aggregate(b, e);
+    if (u) return user_call(b, e, u);
     if (group_window_property(b, e, &out)) return out;
     wr_str name = c->name.part[c->name.n - 1].text;
+    if (pl_is_broken(b->p, name)) return NULL;
     if (c->name.n > 1) return pl_unsupported(b->p, c->name.at, NULL, "function of another catalog or database ('%.*s')", WR_FMT(name));
     if (name_is(c, "TUMBLE") || name_is(c, "HOP") || name_is(c, "SESSION") || name_is(c, "CUMULATE")) {
         pl_error(b->p, "42803", e->at, "%.*s(...) is not a value: it stands in GROUP BY, or as TABLE(%.*s(TABLE t, DESCRIPTOR(ts), ...)) in FROM", WR_FMT(name), WR_FMT(name));
@@ -607,7 +649,7 @@ static wr_expr *call(bind *b, const wr_ast_expr *e) {
     if (name_is(c, "GROUPING") || name_is(c, "GROUPING_ID")) return grouping(b, e);
     if (name_is(c, "ROW_NUMBER") || name_is(c, "RANK") || name_is(c, "DENSE_RANK"))
         return pl_error(b->p, "42P20", e->at, "%.*s() needs OVER (PARTITION BY ... ORDER BY ...)", WR_FMT(name));
-    if (c->filter || c->distinct) return pl_error(b->p, "42809", e->at, "%.*s is not an aggregate: %s is for aggregates", WR_FMT(name), c->filter ? "FILTER" : "DISTINCT");
+    if (c->filter || c->distinct) return not_an_aggregate(b, e, name);
     wr_expr **args = wr_new_n(b->p->arena, wr_expr *, c->args.n + 4);
     uint32_t  n = c->args.n;
     bool      ok = true;

@@ -40,7 +40,8 @@ static lnode *unnest_node(pl *p, lnode *in, uint32_t col, const wr_ast_ref *ref,
     wr_field *extra;
     uint32_t  n = in->schema.n, more = element_fields(p, in->schema.fields[col].type, ref, outer, &extra);
     if (ref->columns.n && ref->columns.n != more)
-        return pl_error(p, "42601", ref->columns.at[0].at, "%u column names are given, but UNNEST gives %u column%s", ref->columns.n, more, more == 1 ? "" : "s");
+        return pl_error(p, "42601", ref->columns.at[0].at, "%u column names are given, but %s gives %u column%s", ref->columns.n,
+                        ref->kind == WR_AST_REF_UNNEST ? "UNNEST" : "the function", more, more == 1 ? "" : "s");
     lnode    *u = pl_node(p, L_UNNEST, ref->at, 1, in, NULL);
     wr_field *f = wr_new_n(p->arena, wr_field, n + more);
     u->unnest.col = col;
@@ -63,9 +64,10 @@ static lnode *without(pl *p, lnode *n, uint32_t gone, wr_span at) {
     return pl_calc(p, n, NULL, all, names, n->schema.n - 1, at);
 }
 
+static lnode *unnest(pl *p, lnode *left, scope *l, wr_expr *e, const wr_ast_ref *ref, bool outer, scope *sc);
+
 lnode *pl_bind_unnest(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte *ctes, bool outer, scope *sc) {
     bind     b = {.p = p, .sc = l, .clause = "UNNEST", .ctes = ctes};
-    uint32_t n = left->schema.n;
     if (ref->unnest.n != 1) return pl_unsupported(p, ref->at, "UNNEST them one after the other", "UNNEST of several collections");
     wr_expr *e = pl_bind_expr(&b, ref->unnest.at[0]);
     if (!e) return NULL;
@@ -76,6 +78,28 @@ lnode *pl_bind_unnest(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte 
         wr_sbuf_free(&t);
         return NULL;
     }
+    return unnest(p, left, l, e, ref, outer, sc);
+}
+
+/* Its rows are an array of rows, calculated as a column. */
+lnode *pl_bind_table_function(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte *ctes, bool outer, scope *sc) {
+    bind               b = {.p = p, .sc = l, .clause = "a table function", .ctes = ctes};
+    const wr_ast_call *c = &ref->call->call;
+    const wr_udf      *u = pl_user_function(p, &c->name);
+    wr_expr          **args = wr_new_n(p->arena, wr_expr *, c->args.n + 1), *e;
+    bool               ok = true;
+    if (u->decl->kind != WEIR_TABLE) {
+        pl_error(p, "42809", ref->call->at, "%s is not a table function, but %s", u->name, u->decl->kind == WEIR_SCALAR ? "a scalar one" : "an aggregate");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < c->args.n; i++) ok &= (args[i] = pl_bind_expr(&b, c->args.at[i])) != NULL;
+    if (!ok || !(e = wr_udf_call(&p->ec, u, args, c->args.n, ref->call->at))) return NULL;
+    return unnest(p, left, l, e, ref, outer, sc);
+}
+
+/* The elements of e, each with its row of the left side. */
+static lnode *unnest(pl *p, lnode *left, scope *l, wr_expr *e, const wr_ast_ref *ref, bool outer, scope *sc) {
+    uint32_t n = left->schema.n;
     bool   computed = e->kind != WR_E_COL;
     lnode *in = left;
     if (computed) {

@@ -93,6 +93,7 @@ static wr_expr *match_aggregate(bind *b, const wr_ast_expr *e) {
     const wr_ast_call *c = &e->call;
     wr_str             name = c->name.part[0].text;
     if (m->of_row || m->nav) return pl_error(p, "42803", e->at, "aggregate %.*s is not allowed inside %s", WR_FMT(name), m->nav ? "FIRST or LAST" : "another aggregate");
+    if (pl_user_function(p, &c->name)) return pl_unsupported(p, e->at, NULL, "an aggregate of the user in MATCH_RECOGNIZE (%.*s)", WR_FMT(name));
     if (c->distinct || c->filter || c->within_group.n) return pl_unsupported(p, e->at, NULL, "DISTINCT, FILTER and WITHIN GROUP in MATCH_RECOGNIZE");
     bool     star = c->args.n == 1 && c->args.at[0]->kind == WR_AST_STAR;
     uint32_t n = star ? 0 : c->args.n;
@@ -132,7 +133,7 @@ bool pl_match_call(bind *b, const wr_ast_expr *e, wr_expr **out) {
     pl                *p = b->p;
     *out = NULL;
     if (c->running == 1) return pl_unsupported(p, e->at, "with one row a match all values are final", "RUNNING"), true;
-    if (pl_is_agg_call(e)) return *out = match_aggregate(b, e), true;
+    if (pl_is_agg_call(p, e)) return *out = match_aggregate(b, e), true;
     if (c->name.n != 1) return false;
     wr_str name = c->name.part[0].text;
     if (wr_str_ieq(name, WR_STR("FIRST"))) return *out = navigate(b, e, WR_MATCH_REF_FIRST), true;

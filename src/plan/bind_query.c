@@ -262,6 +262,14 @@ static lnode *bind_unnest(pl *p, const wr_ast_ref *ref, pcte *ctes, lnode *left,
     return on_of_left_row(p, ref, "UNNEST", kind, n, sc, ctes);
 }
 
+static bool is_user_table(const pl *p, const wr_ast_ref *ref) { return ref->kind == WR_AST_REF_FUNCTION && pl_user_function(p, &ref->call->call.name); }
+
+static lnode *bind_table_function(pl *p, const wr_ast_ref *ref, pcte *ctes, lnode *left, scope *l, wr_join_kind kind, scope *sc) {
+    if (!of_left_row(p, ref, "a table function", kind, ref->join.op_at.line ? ref->join.op_at : ref->at)) return NULL;
+    lnode *n = pl_bind_table_function(p, left, l, ref->join.right, ctes, kind == WR_JOIN_LEFT, sc);
+    return on_of_left_row(p, ref, "LATERAL TABLE", kind, n, sc, ctes);
+}
+
 static lnode *bind_lateral(pl *p, const wr_ast_ref *ref, pcte *ctes, lnode *left, scope *l, wr_join_kind kind, scope *sc) {
     if (!of_left_row(p, ref, "LATERAL", kind, ref->join.op_at.line ? ref->join.op_at : ref->at)) return NULL;
     lnode *n = pl_bind_lateral(p, left, l, ref->join.right, ctes, kind, sc);
@@ -276,6 +284,7 @@ static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
                                                                            : NULL;
     lnode *left = pl_bind_ref(p, ref->join.left, ctes, &l);
     if (left && ref->join.right->kind == WR_AST_REF_UNNEST) return bind_unnest(p, ref, ctes, left, &l, KINDS[ref->join.kind], sc);
+    if (left && is_user_table(p, ref->join.right)) return bind_table_function(p, ref, ctes, left, &l, KINDS[ref->join.kind], sc);
     if (left && ref->join.right->kind == WR_AST_REF_QUERY && ref->join.right->lateral) return bind_lateral(p, ref, ctes, left, &l, KINDS[ref->join.kind], sc);
     bind     at = {.p = p, .sc = &l, .clause = "FOR SYSTEM_TIME AS OF"};
     wr_expr *t = left && as_of ? pl_bind_expr(&at, as_of) : NULL;
@@ -328,7 +337,13 @@ lnode *pl_bind_ref(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
     case WR_AST_REF_QUERY:
         n = pl_bind_query(p, ref->derived.query, ctes, false);
         break;
-    case WR_AST_REF_FUNCTION: n = pl_bind_tvf(p, ref, ctes); break;
+    case WR_AST_REF_FUNCTION:
+        if (is_user_table(p, ref)) {
+            scope none = {0};
+            return pl_bind_table_function(p, pl_one_row(p, ref->at), &none, ref, ctes, false, sc);
+        }
+        n = pl_bind_tvf(p, ref, ctes);
+        break;
     case WR_AST_REF_UNNEST: {
         scope none = {0};
         return pl_bind_unnest(p, pl_one_row(p, ref->at), &none, ref, ctes, false, sc);
@@ -365,10 +380,10 @@ static bool can_open(const wr_ast_query *q) {
            q->select.from && q->select.items.n >= 1;
 }
 
-static bool has_agg(const wr_ast_query *q) {
+static bool has_agg(const pl *p, const wr_ast_query *q) {
     for (uint32_t i = 0; i < q->select.items.n; i++) {
         const wr_ast_expr *e = q->select.items.at[i].expr;
-        if (pl_is_agg_call(e) || pl_is_composed_agg(e) || (e->kind == WR_AST_CALL && e->call.over)) return true;
+        if (pl_is_agg_call(p, e) || pl_is_composed_agg(e) || (e->kind == WR_AST_CALL && e->call.over)) return true;
     }
     return false;
 }
@@ -377,7 +392,7 @@ bool pl_can_correlate(const wr_ast_query *q) { return can_open(q); }
 
 static bool open_subquery(bind *b, const wr_ast_query *q, subquery *s) {
     s->q = q;
-    if (can_open(q) && !has_agg(q)) return pl_open_subquery(b, q, s);
+    if (can_open(q) && !has_agg(b->p, q)) return pl_open_subquery(b, q, s);
     return (s->node = pl_bind_query(b->p, q, b->ctes, false)) != NULL;
 }
 

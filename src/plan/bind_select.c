@@ -297,7 +297,7 @@ static wr_str expr_name(pl *p, const lnode *in, const wr_expr *e) {
 
 static wr_str agg_name(pl *p, const wr_agg *a, const lnode *in) {
     if (a->arg < 0) return WR_STR("COUNT(*)");
-    return pl_printf(p, "%s(%s%.*s)", wr_agg_name(a->kind), a->distinct ? "DISTINCT " : "", WR_FMT(in->schema.fields[a->arg].name));
+    return pl_printf(p, "%s(%s%.*s)", wr_agg_title(a), a->distinct ? "DISTINCT " : "", WR_FMT(in->schema.fields[a->arg].name));
 }
 
 static bool is_time_column(const lnode *n, const wr_expr *e) { return e->kind == WR_E_COL && n->schema.fields[e->col].type.attr == WR_TIME_ROWTIME; }
@@ -509,7 +509,7 @@ static bool build_over(sel *x, uint32_t which, const lnode *from) {
             !intern_over(x, &below, c->filter, from, &fn.agg.filter) || !intern_over(x, &below, c->fallback, from, &fn.fallback))
             return false;
         of[r->over.n_fns] = i;
-        const char *name = fn.kind == WR_OVER_LAG ? "LAG" : wr_agg_name(fn.agg.kind);
+        const char *name = fn.kind == WR_OVER_LAG ? "LAG" : wr_agg_title(&fn.agg);
         wr_str      arg = fn.agg.arg < 0 ? WR_STR("*") : expr_name(p, x->node, below.at[fn.agg.arg]);
         f[r->over.n_fns] = (wr_field){pl_printf(p, "%s(%s%.*s) OVER", name, fn.agg.distinct ? "DISTINCT " : "", WR_FMT(arg)), fn.agg.type};
         r->over.fns[r->over.n_fns++] = fn;

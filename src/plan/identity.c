@@ -47,9 +47,10 @@ static void put_window(wr_sbuf *b, const wr_window *w, const facts *in, bool win
 
 static void put_agg(wr_sbuf *b, const wr_agg *a, const facts *in) {
     if (a->kind == WR_AGG_COUNT_STAR) wr_sbuf_addz(b, "COUNT(*)");
-    else wr_sbuf_printf(b, "%s(%s%.*s", wr_agg_name(a->kind), a->distinct ? "DISTINCT " : "", WR_FMT(in->cols[a->arg].name));
+    else wr_sbuf_printf(b, "%s(%s%.*s", wr_agg_title(a), a->distinct ? "DISTINCT " : "", WR_FMT(in->cols[a->arg].name));
     if (a->kind != WR_AGG_COUNT_STAR && a->arg2 >= 0) wr_sbuf_printf(b, ", %.*s", WR_FMT(in->cols[a->arg2].name));
     if (a->kind != WR_AGG_COUNT_STAR) wr_sbuf_addc(b, ')');
+    if (a->user && a->user->decl->aggregate->state_version) wr_sbuf_printf(b, " v%u", a->user->decl->aggregate->state_version);
     if (a->filter >= 0) wr_sbuf_printf(b, " FILTER(%.*s)", WR_FMT(in->cols[a->filter].name));
 }
 

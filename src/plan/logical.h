@@ -178,7 +178,7 @@ wr_expr *pl_bind_condition(bind *b, const wr_ast_expr *ast); /* BOOLEAN or a dia
 #define pl_call(p, ...) wr_expr_calln(&(p)->ec, __VA_ARGS__) /* (pl *, name, at, n, arguments ...) */
 bool     pl_interval_const(pl *p, const wr_expr *e, int64_t *us);
 int      pl_resolve_column(bind *b, const wr_ast_name *name, uint32_t *used_parts, wr_type *type, bool complain);
-bool     pl_is_agg_call(const wr_ast_expr *e);
+bool     pl_is_agg_call(const pl *p, const wr_ast_expr *e);
 /* agg_composed.c: PERCENTILE, JSON_ARRAYAGG, JSON_OBJECTAGG */
 bool     pl_is_composed_agg(const wr_ast_expr *e);
 wr_expr *pl_bind_composed_agg(bind *b, const wr_ast_expr *e);
@@ -205,6 +205,7 @@ lnode   *pl_rename_columns(pl *p, lnode *n, const wr_ast_idents *columns, wr_spa
 lnode   *pl_match_all(pl *p, const wr_ast_query *q, lnode *l, lnode *r); /* INTERSECT ALL, EXCEPT ALL of sides with equal types */
 /* bind_lateral.c */
 lnode   *pl_bind_unnest(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte *ctes, bool outer, scope *sc);
+lnode   *pl_bind_table_function(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte *ctes, bool outer, scope *sc);
 lnode   *pl_bind_lateral(pl *p, lnode *left, scope *l, const wr_ast_ref *ref, pcte *ctes, wr_join_kind kind, scope *sc);
 lnode   *pl_one_row(pl *p, wr_span at); /* what a SELECT without FROM reads */
 void     pl_join_hints(pl *p, lnode *j, const scope *l, const scope *r);
@@ -313,6 +314,13 @@ bool     pl_show_spaces(pl *p, const wr_ast_show *s, wr_sbuf *out);
 bool     pl_describe_space(pl *p, const wr_ast_describe *d, wr_sbuf *out);
 bool     pl_is_broken(const pl *p, wr_str name);
 const wr_table *pl_find_table(pl *p, const wr_ast_name *name, const char *what); /* diagnostic with the nearest name */
+/* user_functions.c */
+const wr_udf *pl_user_function(const pl *p, const wr_ast_name *name); /* what the name means, if it is the user's */
+void     pl_user_names(pl *p);
+void     pl_create_function(pl *p, const wr_ast_stmt *s); /* and ALTER */
+void     pl_drop_function(pl *p, const wr_ast_drop *d);
+void     pl_user_function_line(const wr_function *f, wr_sbuf *out);
+bool     pl_describe_function(pl *p, const wr_ast_stmt *s, wr_sbuf *out);
 /* show.c */
 bool     pl_show_like(const wr_ast_show *s, wr_str name); /* LIKE of SHOW */
 bool     pl_show(pl *p, const wr_ast_stmt *s, wr_sbuf *out);

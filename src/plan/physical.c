@@ -47,7 +47,7 @@ static void put_window(wr_sbuf *b, const wr_window *w) {
 
 static void put_aggs(wr_sbuf *b, const wr_agg *a, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
-        wr_sbuf_printf(b, " %s%s(%d,%d|%d)", a[i].distinct ? "distinct " : "", wr_agg_name(a[i].kind), a[i].arg, a[i].arg2, a[i].filter);
+        wr_sbuf_printf(b, " %s%s(%d,%d|%d)", a[i].distinct ? "distinct " : "", wr_agg_title(&a[i]), a[i].arg, a[i].arg2, a[i].filter);
 }
 
 static void put_join(wr_sbuf *b, wr_join_kind kind, const wr_join_keys *k, const wr_expr *residual) {
@@ -449,6 +449,7 @@ static wr_pnode *build_agg(phys *h, lnode *n) {
                                              .input_is_windowed = n->agg.windowed_input, .in_start = n->agg.windowed_input ? n->agg.in_start : -1,
                                              .in_end = n->agg.windowed_input ? n->agg.in_end : -1};
     }
+    ph_check_user_aggs(h, a);
     ph_two_phases(h, a);
     return ph_put(h, a, i);
 }
@@ -558,6 +559,7 @@ static wr_pnode *build_over(phys *h, lnode *n) {
     o->n_inputs = 1;
     ph_input(h, &o->inputs[0], in, n->over.keys, n->over.n_keys);
     o->single = n->over.n_keys == 0;
+    ph_check_user_aggs(h, o);
     set_hash(h, &i, n->over.keys, n->over.n_keys);
     upsert_key(o, &n->props);
     return ph_put(h, o, i);
@@ -630,6 +632,7 @@ static wr_pnode *build_unnest(phys *h, lnode *n) {
     u->n_inputs = 1;
     forward(h, &u->inputs[0], in);
     u->unnest = (wr_unnest_opts){n->unnest.col, n->unnest.n_pass, n->unnest.pass, n->unnest.outer, n->unnest.ordinality};
+    ph_check_unnest(h, u);
     upsert_key(u, &n->props);
     return ph_put(h, u, pass_dist(h, n, in, at));
 }

@@ -34,6 +34,9 @@ void      ph_title(const wr_pnode *n, char out[160]);
 void      ph_infer(phys *h);
 void      ph_bill(phys *h);
 wr_pnode *ph_build(phys *h, lnode *n);
+/* user_functions.c: diagnostics for what a function of the user cannot do here */
+void      ph_check_user_aggs(phys *h, const wr_pnode *n);
+void      ph_check_unnest(phys *h, const wr_pnode *n);
 /* two_phase.c */
 void      ph_two_phases(phys *h, wr_pnode *a);
 bool      ph_may_take_back_unknown(phys *h, const wr_pnode *n);

@@ -301,10 +301,9 @@ static void explain(driver *d, const wr_ast_stmt *s) {
 
 /* ---- other statements ---- */
 
-/* Kinds of which a script can make none: there is nothing to drop. */
+/* A kind of which a script can make none: there is nothing to drop. */
 static void drop_other(pl *p, const wr_ast_stmt *s) {
-    static const char *const NAMES[] = {[WR_OBJ_MATERIALIZED_TABLE] = "materialized table", [WR_OBJ_FUNCTION] = "function"};
-    if (!s->drop.if_exists) pl_error(p, "42704", s->drop.name.at, "%s '%.*s' not found", NAMES[s->drop.what], WR_FMT(s->drop.name.part[s->drop.name.n - 1].text));
+    if (!s->drop.if_exists) pl_error(p, "42704", s->drop.name.at, "materialized table '%.*s' not found", WR_FMT(s->drop.name.part[s->drop.name.n - 1].text));
 }
 
 static void drop(driver *d, const wr_ast_stmt *s) {
@@ -312,6 +311,11 @@ static void drop(driver *d, const wr_ast_stmt *s) {
     wr_str name;
     if (s->drop.what == WR_OBJ_DATABASE || s->drop.what == WR_OBJ_CATALOG) {
         pl_drop_space(p, s);
+        return;
+    }
+    if (s->drop.what == WR_OBJ_FUNCTION) {
+        flush(d);
+        pl_drop_function(p, &s->drop);
         return;
     }
     if (s->drop.what != WR_OBJ_TABLE && s->drop.what != WR_OBJ_VIEW && s->drop.what != WR_OBJ_MATERIALIZED_VIEW) {
@@ -379,7 +383,10 @@ static void statement(driver *d, const wr_ast_stmt *s) {
         return;
     case WR_STMT_USE: pl_use(p, s); return;
     case WR_STMT_CREATE_FUNCTION:
-    case WR_STMT_ALTER_FUNCTION: pl_unsupported(p, s->at, "SHOW FUNCTIONS lists what there is", "CREATE FUNCTION"); return;
+    case WR_STMT_ALTER_FUNCTION:
+        if (s->kind == WR_STMT_ALTER_FUNCTION || s->create_function.system) flush(d); /* a name that has meant something else */
+        pl_create_function(p, s);
+        return;
     case WR_STMT_CREATE_SPACE: pl_create_space(p, s); return;
     case WR_STMT_ALTER:
         flush(d); /* what was written before means the table as it was */
@@ -392,6 +399,7 @@ wr_status wr_plan_script(wr_plan_ctx *ctx, const wr_script *script, wr_steps *ou
     driver   d = {.out = out};
     uint32_t errors = ctx->diags->n_errors;
     d.p = (pl){.ctx = ctx, .arena = ctx->arena, .diags = ctx->diags, .n_bad = script->n_bad, .ec = {.arena = ctx->arena, .diags = ctx->diags, .world = ctx->world}};
+    pl_user_names(&d.p);
     apply_settings(&d, (wr_span){0});
     for (uint32_t i = 0; i < script->stmts.n; i++) statement(&d, script->stmts.at[i]);
     flush(&d);

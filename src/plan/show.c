@@ -104,6 +104,11 @@ static void create_view(const wr_catalog *catalog, const wr_table *t, wr_sbuf *b
     wr_sbuf_addc(b, '\n');
 }
 
+static void user_functions(const wr_ast_show *s, const wr_catalog *c, wr_sbuf *b) {
+    for (uint32_t i = 0; i < wr_catalog_n_functions(c); i++)
+        if (like(s, wr_catalog_function_at(c, i)->name)) pl_user_function_line(wr_catalog_function_at(c, i), b);
+}
+
 static void functions(const wr_ast_show *s, wr_sbuf *b) {
     for (size_t i = 0; i < wr_fn_count(); i++) {
         wr_str name, kind, signatures, summary;
@@ -143,6 +148,7 @@ bool pl_show(pl *p, const wr_ast_stmt *stmt, wr_sbuf *out) {
     case WR_SHOW_FUNCTIONS:
     case WR_SHOW_USER_FUNCTIONS:
         if (s->kind == WR_SHOW_FUNCTIONS) functions(s, out);
+        user_functions(s, c, out);
         return true;
     case WR_SHOW_CREATE_TABLE:
     case WR_SHOW_CREATE_VIEW: {
@@ -176,6 +182,7 @@ static bool is_key(const wr_table *t, uint32_t col) {
 
 bool pl_describe(pl *p, const wr_ast_stmt *stmt, wr_sbuf *out) {
     if (stmt->describe.what == WR_OBJ_DATABASE || stmt->describe.what == WR_OBJ_CATALOG) return pl_describe_space(p, &stmt->describe, out);
+    if (stmt->describe.what == WR_OBJ_FUNCTION) return pl_describe_function(p, stmt, out);
     if (stmt->describe.what != WR_OBJ_TABLE && stmt->describe.what != WR_OBJ_VIEW) return pl_unsupported(p, stmt->at, "DESCRIBE takes a table or view", "this DESCRIBE"), false;
     const wr_table *t = pl_find_table(p, &stmt->describe.name, "table or view");
     if (!t) return false;

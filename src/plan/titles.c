@@ -33,7 +33,7 @@ static void agg_list(wr_sbuf *b, const wr_schema *in, const wr_agg *a, uint32_t 
     for (uint32_t i = 0; i < n; i++) {
         wr_sbuf_addz(b, i ? ", " : "");
         if (a[i].kind == WR_AGG_COUNT_STAR) wr_sbuf_addz(b, "COUNT(*)");
-        else wr_sbuf_printf(b, "%s(%s%.*s)", wr_agg_name(a[i].kind), a[i].distinct ? "DISTINCT " : "", WR_FMT(in->fields[a[i].arg].name));
+        else wr_sbuf_printf(b, "%s(%s%.*s)", wr_agg_title(&a[i]), a[i].distinct ? "DISTINCT " : "", WR_FMT(in->fields[a[i].arg].name));
         if (a[i].filter >= 0) wr_sbuf_printf(b, " FILTER(%.*s)", WR_FMT(in->fields[a[i].filter].name));
     }
 }

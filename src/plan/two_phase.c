@@ -29,7 +29,7 @@ static const char *one_phase_reason(phys *h, const wr_pnode *a) {
         const char *why = wr_agg_one_phase_reason(&aggs[i], retract);
         if (!why) continue;
         wr_str name = aggs[i].arg >= 0 ? in->fields[aggs[i].arg].name : WR_STR("*");
-        return pl_printf(h->p, "%s(%s%.*s): %s", wr_agg_name(aggs[i].kind), aggs[i].distinct ? "DISTINCT " : "", WR_FMT(name), why).ptr;
+        return pl_printf(h->p, "%s(%s%.*s): %s", wr_agg_title(&aggs[i]), aggs[i].distinct ? "DISTINCT " : "", WR_FMT(name), why).ptr;
     }
     return NULL;
 }

@@ -17,6 +17,14 @@ void wr_mk_check_create(wr_parse *ctx, const wr_token *token, uint32_t flags, ui
     wr_parse_fail(ctx, "42601", wr_token_span(ctx, token), "%s cannot be said of a %s", word, what);
 }
 
+void wr_mk_library(wr_parse *ctx, wr_ast_create_function *f, const wr_token *word, const wr_token *path) {
+    if (!wr_str_ieq(wr_mk_ident(ctx, word).text, WR_STR("LIBRARY"))) {
+        wr_parse_fail(ctx, "42601", wr_token_span(ctx, word), "USING takes LIBRARY 'path of a shared object' (or JAR '...', which is Flink's)");
+        return;
+    }
+    LIST_ADD(ctx, &f->libraries, wr_mk_text(ctx, path));
+}
+
 void wr_mk_finish_columns(wr_parse *ctx, wr_ast_create_table *table) {
     uint32_t n_bare = 0;
     for (uint32_t i = 0; i < table->columns.n; i++) n_bare += table->columns.at[i].kind == WR_AST_COL_NAME_ONLY;

@@ -164,6 +164,10 @@ static void print_create_function(wr_printer *p, const wr_ast_create_function *f
         OUT(i ? ", JAR " : " USING JAR ");
         string(p, f->jars.at[i]);
     }
+    for (uint32_t i = 0; i < f->libraries.n; i++) {
+        OUT(i || f->jars.n ? ", LIBRARY " : " USING LIBRARY ");
+        string(p, f->libraries.at[i]);
+    }
 }
 
 static const char *object_text(wr_ast_object what) {

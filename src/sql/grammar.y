@@ -1043,14 +1043,15 @@ statement(A) ::= create_head(H) FUNCTION(T) if_not_exists(I) name(N) AS STRING(S
     wr_mk_check_create(ctx, T, (uint32_t)H, WR_CREATE_TEMPORARY | WR_CREATE_SYSTEM, "FUNCTION");
     A = wr_mk_stmt(ctx, WR_STMT_CREATE_FUNCTION, T);
     wr_ast_create_function *f = &A->create_function;
-    if (J) memcpy(&f->jars, &J->jars, sizeof f->jars);
+    if (J) memcpy(&f->jars, &J->jars, sizeof f->jars), memcpy(&f->libraries, &J->libraries, sizeof f->libraries);
     f->temporary = H & WR_CREATE_TEMPORARY, f->system = H & WR_CREATE_SYSTEM, f->if_not_exists = I, f->name = *N;
     f->implementation = wr_mk_text(ctx, S);
     if (G) f->language = wr_mk_ident(ctx, G);
 }
-statement(A) ::= ALTER temporary_opt(H) FUNCTION(T) if_exists(I) name(N) AS STRING(S) language_opt(G). {
+statement(A) ::= ALTER temporary_opt(H) FUNCTION(T) if_exists(I) name(N) AS STRING(S) language_opt(G) jars_opt(J). {
     A = wr_mk_stmt(ctx, WR_STMT_ALTER_FUNCTION, T);
     wr_ast_create_function *f = &A->create_function;
+    if (J) memcpy(&f->jars, &J->jars, sizeof f->jars), memcpy(&f->libraries, &J->libraries, sizeof f->libraries);
     f->or_alter = true, f->temporary = H & WR_CREATE_TEMPORARY, f->system = H & WR_CREATE_SYSTEM, f->if_not_exists = I, f->name = *N;
     f->implementation = wr_mk_text(ctx, S);
     if (G) f->language = wr_mk_ident(ctx, G);
@@ -1063,6 +1064,8 @@ language_opt(A) ::= LANGUAGE ID(T). { A = T; }
 jars_opt(A) ::= . { A = NULL; }
 jars_opt(A) ::= USING jars(L). { A = L; }
 jars(A) ::= JAR STRING(S). { A = wr_new(ctx->arena, wr_ast_create_function); wr_arr_apush(ctx->arena, &A->jars, wr_mk_text(ctx, S)); }
+jars(A) ::= ID(T) STRING(S). { A = wr_new(ctx->arena, wr_ast_create_function); wr_mk_library(ctx, A, T, S); }
+jars(A) ::= jars(L) COMMA ID(T) STRING(S). { A = L; wr_mk_library(ctx, A, T, S); }
 jars(A) ::= jars(L) COMMA JAR STRING(S). { A = L; wr_arr_apush(ctx->arena, &A->jars, wr_mk_text(ctx, S)); }
 
 statement(A) ::= create_head(H) CATALOG(T) if_not_exists(I) name(N) comment_opt(C) with_options(W). {

@@ -170,5 +170,6 @@ wr_ast_pattern *wr_mk_pattern_add(wr_parse *ctx, wr_ast_pattern_kind kind, wr_as
 wr_ast_stmt *wr_mk_stmt(wr_parse *ctx, wr_ast_stmt_kind kind, const wr_token *token);
 enum { WR_CREATE_REPLACE = 1, WR_CREATE_ALTER = 2, WR_CREATE_TEMPORARY = 4, WR_CREATE_SYSTEM = 8, WR_CREATE_MATERIALIZED = 16 };
 void wr_mk_check_create(wr_parse *ctx, const wr_token *token, uint32_t flags, uint32_t allowed, const char *what);
+void wr_mk_library(wr_parse *ctx, wr_ast_create_function *f, const wr_token *word, const wr_token *path);
 void wr_mk_finish_columns(wr_parse *ctx, wr_ast_create_table *table);
 wr_ast_alter_action *wr_mk_alter(wr_parse *ctx, wr_ast_stmt *stmt, wr_ast_alter_kind kind, const wr_token *token);

@@ -465,7 +465,7 @@ typedef struct wr_ast_create_function {
     wr_ast_name  name;
     wr_ast_text  implementation;     /* AS '...' */
     wr_ast_ident language;           /* absent if not said */
-    WR_ARR(wr_ast_text) jars;
+    WR_ARR(wr_ast_text) jars, libraries; /* USING JAR '..', LIBRARY '..' (weir: a shared object) */
 } wr_ast_create_function;
 
 typedef struct wr_ast_create_space { /* CREATE CATALOG / DATABASE */

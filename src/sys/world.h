@@ -70,6 +70,9 @@ wr_status wr_file_read_all(wr_world *w, const char *path, size_t max_bytes, wr_s
 wr_status wr_file_replace(wr_world *w, const char *path, wr_str content, wr_err *err);
 wr_status wr_file_copy(wr_world *w, const char *from, const char *to, wr_err *err); /* synced; `to` is replaced */
 wr_status wr_dir_remove(wr_world *w, const char *path, wr_err *err);                /* with everything in it; missing is fine */
+/* The address of a symbol of a shared object, which stays loaded; WR_USER: no such file, not a library, no such symbol. A path without '/' is in the
+ * current directory. */
+wr_status wr_library_symbol(const char *path, const char *symbol, void **out, wr_err *err);
 int       wr_cpu_count(void);
 uint64_t  wr_ram_bytes(void);
 int64_t   wr_rss_bytes(void);       /* of this process, now */

@@ -1,0 +1,24 @@
+/* sys/library.c: shared objects that the user names. See world.h.
+ *
+ * Idea       a library stays loaded until the process ends: plans and running jobs hold pointers into it. dlopen counts, so the same file is loaded once.
+ * Thread     any.                                                                                                      */
+#include "sys/world.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+wr_status wr_library_symbol(const char *path, const char *symbol, void **out, wr_err *err) {
+    char name[4096]; /* dlopen looks for a name without '/' elsewhere */
+    int  len = snprintf(name, sizeof name, "%s%s", strchr(path, '/') ? "" : "./", path);
+    if (len < 0 || (size_t)len >= sizeof name) return wr_fail(err, WR_USER, "WR341", "the path of the library is too long");
+    if (access(name, R_OK) != 0) return wr_fail(err, WR_USER, "WR341", "library '%s' cannot be read: %s", path, strerror(errno));
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *why = dlerror();
+        return wr_fail(err, WR_USER, "WR341", "library '%s' cannot be loaded: %s", path, why ? why : "no reason given");
+    }
+    *out = dlsym(library, symbol);
+    if (!*out) return wr_fail(err, WR_USER, "WR342", "library '%s' has no symbol '%s'", path, symbol);
+    return WR_OK;
+}
