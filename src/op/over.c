@@ -734,11 +734,7 @@ static const wr_op_vt over_vt = {
 static bool is_exact(const wr_agg *agg) {
     wr_aggs *a = wr_aggs_new(agg, 1, true, false);
     wr_agg_form form = a->slots[0].form;
-    if (form == WR_FORM_USER && !a->slots[0].distinct) { /* what a retract leaves behind is not known */
-        wr_aggs_free(a);
-        return wr_agg_lacks(agg, false, true) != NULL;
-    }
-    bool        yes = a->slots[0].distinct || (form != WR_FORM_SUMF && form != WR_FORM_VAR && form != WR_FORM_SUMDEC);
+    bool        yes = form == WR_FORM_USER ? !wr_agg_lacks(agg, true, false) : a->slots[0].distinct || (form != WR_FORM_SUMF && form != WR_FORM_VAR && form != WR_FORM_SUMDEC);
     wr_aggs_free(a);
     return yes;
 }

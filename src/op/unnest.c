@@ -27,7 +27,11 @@ static void element_columns(const unnest *u, const wr_vec *list, wr_vec *out, wr
     }
     uint32_t *present = wr_mem_alloc(mem, u->n * sizeof *present);
     for (uint32_t i = 0; i < u->n; i++) present[i] = u->elements[i] == UINT32_MAX || wr_vec_is_null(kid, u->elements[i]) ? UINT32_MAX : u->elements[i];
-    for (uint32_t c = 0; c < u->n_new; c++) wr_vec_gather32(&out[c], &kid->kids[c], present, u->n, mem);
+    wr_vec none = {0}; /* no list of the batch has an element: there are no columns to gather from */
+    for (uint32_t c = 0; c < u->n_new; c++) {
+        if (!kid->kids) none.type = wr_type_with_null(list->type.kids[0].kids[c], true);
+        wr_vec_gather32(&out[c], kid->kids ? &kid->kids[c] : &none, present, u->n, mem);
+    }
 }
 
 static void place_column(const unnest *u, wr_vec *out, wr_mem *mem) {

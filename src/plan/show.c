@@ -106,7 +106,7 @@ static void create_view(const wr_catalog *catalog, const wr_table *t, wr_sbuf *b
 
 static void user_functions(const wr_ast_show *s, const wr_catalog *c, wr_sbuf *b) {
     for (uint32_t i = 0; i < wr_catalog_n_functions(c); i++)
-        if (like(s, wr_catalog_function_at(c, i)->name)) pl_user_function_line(wr_catalog_function_at(c, i), b);
+        if (pl_show_like(s, wr_catalog_function_at(c, i)->name)) pl_user_function_line(wr_catalog_function_at(c, i), b);
 }
 
 static void functions(const wr_ast_show *s, wr_sbuf *b) {

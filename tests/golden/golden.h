@@ -8,7 +8,8 @@
  *            rows: final rows as a multiset, values joined by ' | ', NULL for null. changelog: exact rows with their kind, checked at one worker
  *            and batch size 1 only. rows-loose: as rows, but fractions' trailing zeros, the T of timestamps and the case of TRUE/FALSE do not count
  *            (for rows recorded through a client that drops them). error: every line must occur in the diagnostics. ledger: 'TABLE-OR-TITLE|WHAT COUNT' (in, out, matched-left,
- *            matched-right or a reason's name). In sql ${DIR} is the directory of the case's files.
+ *            matched-right or a reason's name). In sql ${DIR} is the directory of the case's files,
+ *            ${LIB} that of the functions in C (libexample.so of examples/udf, libfunctions.so of tests/udf).
  * Matrix     every case runs under all settings of golden_settings(); each must give the same rows.                                     */
 #pragma once
 #include "run/run.h"

@@ -202,10 +202,13 @@ static wr_status run_job(const wr_job_plan *plan, const golden_setting *s, const
     return status;
 }
 
-static void substitute_dir(const char *sql, const char *dir, wr_sbuf *out) {
-    for (const char *at; (at = strstr(sql, "${DIR}")); sql = at + 6) {
+/* ${DIR}: of the case's files; ${LIB}: of the functions in C that were built for tests. */
+static void substitute(const char *sql, const char *dir, wr_sbuf *out) {
+    for (const char *at; (at = strstr(sql, "${")); sql = at) {
+        bool is_dir = !strncmp(at, "${DIR}", 6), is_lib = !strncmp(at, "${LIB}", 6);
         wr_sbuf_add(out, sql, (size_t)(at - sql));
-        wr_sbuf_addz(out, dir);
+        wr_sbuf_addz(out, is_dir ? dir : is_lib ? GOLDEN_LIBS : "${");
+        at += is_dir || is_lib ? 6 : 2;
     }
     wr_sbuf_addz(out, sql);
 }
@@ -218,7 +221,7 @@ void golden_run(const golden_case *c, const golden_setting *s, const char *dir, 
     wr_sbuf         sql = {0};
     wr_err          err = {0};
     for (uint32_t i = 0; i < c->settings.n; i++) wr_sbuf_printf(&sql, "SET '%s' = '%s'; ", c->settings.at[i].name, c->settings.at[i].text);
-    substitute_dir(c->sql, dir, &sql);
+    substitute(c->sql, dir, &sql);
     wr_session_load_text(session, "case.sql", wr_sbuf_str(&sql));
     out->status = wr_session_plan(session);
     if (out->status != WR_OK) wr_session_report(session, &err, false, &out->messages);
