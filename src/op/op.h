@@ -138,8 +138,9 @@ wr_op *wr_unnest_new(const wr_unnest_opts *opts, const wr_schema *input, wr_op_c
 typedef enum wr_agg_kind {
     WR_AGG_COUNT_STAR, WR_AGG_COUNT, WR_AGG_SUM, WR_AGG_SUM0, WR_AGG_AVG, WR_AGG_MIN, WR_AGG_MAX, WR_AGG_FIRST_VALUE, WR_AGG_LAST_VALUE,
     WR_AGG_STDDEV_POP, WR_AGG_STDDEV_SAMP, WR_AGG_VAR_POP, WR_AGG_VAR_SAMP, WR_AGG_LISTAGG, WR_AGG_COLLECT, WR_AGG_ARRAY_AGG,
-    WR_AGG_APPROX_COUNT_DISTINCT, WR_AGG_SINGLE_VALUE, WR_AGG_USER,
-    WR_AGG_KIND_COUNT
+    WR_AGG_APPROX_COUNT_DISTINCT, WR_AGG_SINGLE_VALUE,
+    WR_AGG_KIND_COUNT,               /* of the built-in ones */
+    WR_AGG_USER = WR_AGG_KIND_COUNT, /* a function of the user: wr_agg.user */
 } wr_agg_kind;
 typedef struct wr_agg {
     wr_agg_kind kind;
