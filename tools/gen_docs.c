@@ -206,6 +206,11 @@ static void parity_try(parity_row *row, wr_str setup) {
     wr_err          err = {0};
     wr_sbuf         sql = {0};
     wr_session_set(s, "table.local-time-zone=UTC", &err);
+    if (getenv("GEN_DOCS_LIB")) {
+        char lib[1024];
+        snprintf(lib, sizeof lib, "LIB=%s", getenv("GEN_DOCS_LIB"));
+        wr_session_set(s, lib, &err);
+    }
     wr_session_load_text(s, "setup", setup);
     wr_session_plan(s); /* a table that weir does not have fails the lines that read it */
     if (!row->value || wr_str_starts(row->sql, WR_STR("SELECT "))) wr_sbuf_add_str(&sql, row->sql);
