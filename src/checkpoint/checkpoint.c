@@ -230,6 +230,17 @@ void wr_checkpoint_close(wr_checkpoint *ck) {
     wr_arr_free(&ck->files);
 }
 
+void wr_checkpoint_in_flight(const wr_checkpoint *ck, uint64_t *rows, uint64_t *bytes) {
+    *rows = *bytes = 0;
+    for (uint32_t i = 0; i < ck->sections.n; i++) {
+        const wr_section *s = &ck->sections.at[i];
+        if (s->kind != WR_SECTION_CHANNELS) continue;
+        wr_reader in = {(const uint8_t *)s->content.ptr, (const uint8_t *)s->content.ptr + s->content.len, false};
+        *rows += wr_get_u64(&in);
+        *bytes += s->content.len;
+    }
+}
+
 const wr_section *wr_checkpoint_find(const wr_checkpoint *ck, wr_section_kind kind, wr_str owner) {
     for (uint32_t i = 0; i < ck->sections.n; i++)
         if (ck->sections.at[i].kind == kind && wr_str_eq(ck->sections.at[i].owner, owner)) return &ck->sections.at[i];

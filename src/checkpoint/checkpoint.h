@@ -9,12 +9,13 @@
  * Invariant  a reader never sees a partial manifest under its final name; wr_checkpoint_open verifies every byte of the manifest and of every file
  *            that it lists before it returns, in bounded memory.
  * Format     little-endian. "WEIRCKP1", u32 version, u64 epoch, then per section: u32 kind, bytes owner, u32 instance, u64 length, content, u64 XXH3
- *            of all that; then "WEIREND1", u32 sections, u64 XXH3 of everything before. Version 1 had no sections of the tier's files.
+ *            of all that; then "WEIREND1", u32 sections, u64 XXH3 of everything before. Version 1 had no sections of the tier's files, version 2
+ *            none of channels.
  * Thread     one at a time.                                                                                                    */
 #pragma once
 #include "sys/world.h"
 
-enum { WR_CHECKPOINT_VERSION = 2, WR_CHECKPOINTS_KEPT = 2 };
+enum { WR_CHECKPOINT_VERSION = 3, WR_CHECKPOINTS_KEPT = 2 };
 typedef enum wr_section_kind {
     WR_SECTION_JOB,       /* fingerprint, key groups, finished flag */
     WR_SECTION_SOURCE,    /* owner: source node id; positions and watermarks */
@@ -25,6 +26,7 @@ typedef enum wr_section_kind {
     WR_SECTION_FILE,      /* owner: name; one small file of the tier, whole */
     WR_SECTION_ABOUT,     /* owner: node id, instance: worker; what the state is and how much, for people (run/image.c) */
     WR_SECTION_PLAN,      /* what the state of each node means and keeps (run/upgrade.h) */
+    WR_SECTION_CHANNELS,  /* owner: node id, instance: worker; rows in flight in front of it (run/inflight.c): u64 their number, then the rest */
 } wr_section_kind;
 
 typedef struct wr_section {
@@ -80,6 +82,7 @@ wr_status wr_checkpoint_list(wr_world *world, const char *dir, wr_checkpoint_epo
 wr_status wr_checkpoint_read(wr_world *world, const char *dir, uint64_t epoch, wr_checkpoint *out, wr_err *err); /* the manifest only, verified */
 wr_status wr_checkpoint_check_file(wr_world *world, const char *dir, const wr_checkpoint_file *file, wr_err *err); /* every byte of one file */
 void      wr_checkpoint_close(wr_checkpoint *ck);
+void      wr_checkpoint_in_flight(const wr_checkpoint *ck, uint64_t *rows, uint64_t *bytes); /* of the sections of channels; 0: it is aligned */
 const wr_section *wr_checkpoint_find(const wr_checkpoint *ck, wr_section_kind kind, wr_str owner); /* first; NULL if absent */
 /* After a restore: ck's files are known to be there (so they need not be written again). */
 void      wr_checkpoint_store_know(wr_checkpoint_store *store, const wr_checkpoint *ck);

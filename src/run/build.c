@@ -408,6 +408,7 @@ void job_unbuild(wr_job *job) {
     }
     for (uint32_t e = 0; job->edges && e < job->n_edges; e++)
         for (uint32_t i = 0; i < job->n_workers * job->n_workers; i++) queue_free(job->edges[e].queues[i]);
+    inflight_free(job);
     for (uint32_t i = 0; job->staged && i < job->n_nodes; i++) wr_sbuf_free(&job->staged[i]);
 }
 

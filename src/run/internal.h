@@ -17,7 +17,7 @@ typedef struct msg {
     msg_kind  kind;
     uint32_t  source;      /* BATCH, TURN_END on source edges: which; else NO_SOURCE */
     bool      idle;        /* TURN_END, WATERMARK: leaves the minimum */
-    uint64_t  seq;         /* turn number within the source; BARRIER: epoch */
+    uint64_t  seq;         /* turn number within the source; BARRIER: epoch; derived, put back by a restore: which channel */
     int64_t   wm_us;       /* TURN_END, WATERMARK */
     wr_batch *batch;
     size_t    bytes;
@@ -33,6 +33,9 @@ void       queue_pop(queue *q);
 size_t     queue_bytes(const queue *q);
 bool       queue_full(const queue *q, size_t limit);                      /* over its own bound or the limit */
 void       queue_adapt(queue *q, size_t limit, int64_t since_us);         /* coordinator: the bound follows the consumer's rate since the last call */
+uint64_t   queue_barrier(const queue *q);                                 /* consumer: epoch of the last barrier that was pushed */
+/* Consumer: all that is there, from the head up to the barrier of that epoch, which has been pushed; nothing is taken out. */
+void       queue_each(queue *q, uint64_t epoch, void (*visit)(void *arg, const msg *m), void *arg);
 
 /* ---- edges between tasks ---- */
 typedef struct skew skew;
@@ -57,7 +60,7 @@ typedef struct node node;
 typedef struct task task;
 typedef struct worker worker;
 typedef struct target { node *chained; uint32_t port; edge *edge; } target;
-typedef struct node_out { wr_out base; node *node; } node_out;
+typedef struct node_out { wr_out base; node *node; bool rush; /* a firing is brought to its end: nothing is full */ } node_out;
 
 struct node {                              /* one plan node on one worker */
     const wr_pnode *p;
@@ -94,9 +97,15 @@ typedef struct channel {
     int64_t  wm;                           /* derived rows */
     bool     idle;
     uint64_t barrier;                      /* epoch it is blocked at, 0 = not */
+    bool     open;                         /* its task was saved before its barrier came: what is in front of that is still to be recorded */
 } channel;
+typedef struct replay {                    /* what a restore puts back in front of a port (inflight.c) */
+    WR_ARR(msg) messages;
+    uint32_t next;
+} replay;
 typedef struct port {
     edge     *edge;
+    replay   *replay;                      /* NULL: there is none, or it is through; else nothing is taken from the channels */
     uint32_t  n_channels;
     channel  *channels;
     uint64_t *next_seq;                    /* per edge->sources */
@@ -111,7 +120,13 @@ struct task {                              /* an operator or sink with its input
     int64_t  wm;                           /* last watermark given to the operator */
     bool     wm_pending;                   /* on_watermark said *more */
     int64_t  wm_target;
+    int64_t  firing_bytes;                 /* while wm_pending: its part of job->firing_bytes */
     bool     finished;                     /* watermark END handled */
+    bool     resumed;                      /* restored with what its ports know: the operator is to be told the watermark */
+    uint64_t saved;                        /* the last epoch that its state was saved for */
+    uint32_t n_open;                       /* channels that are to be recorded for it */
+    uint64_t record_rows;
+    wr_sbuf  record;                       /* its channel section so far */
 };
 
 /* ---- sources and turns (source_task.c) ---- */
@@ -177,6 +192,7 @@ struct worker {
     uint64_t    barrier_sent;              /* last epoch this worker's source chains have passed on */
     uint64_t    report_have;
     uint64_t    committed;                 /* last epoch whose sinks on this worker committed */
+    uint64_t    overtook;                  /* last epoch whose barrier overtook what is queued here */
     int64_t     wait_us;                   /* how long to sleep when nothing moves */
     uint64_t    touched;                   /* bitmap of workers (mod 64) that got messages in this step */
     int64_t     budget_us;                 /* when this worker last looked at the budget */
@@ -193,6 +209,10 @@ typedef struct epoch_times {               /* of the open epoch; longest and nam
     int64_t  begun_us, begun_wall_us, acked_us, written_us, longest_us;
     char     last_task[160], longest_task[160];
     uint32_t failed_attempts;
+    bool     aligned_only;                 /* of a stop or a request: it shall hold no rows in flight */
+    uint64_t begun_step;                   /* in simulation */
+    uint32_t overtaken;                    /* tasks; with the next two: workers, under snap_lock */
+    uint64_t in_flight_rows, in_flight_bytes;
 } epoch_times;
 typedef struct image {                     /* the I/O thread's work: what the tier holds, files, manifest */
     char        *dir;                      /* the tier's links are made here */
@@ -242,6 +262,10 @@ struct wr_job {
     _Atomic uint64_t   barrier_epoch;      /* epoch in progress or done */
     uint64_t           barrier_turn;       /* turns below belong to it */
     _Atomic uint64_t   commit_epoch;
+    _Atomic uint64_t   overtake;           /* the epoch whose barriers overtake now (inflight.c) */
+    _Atomic int64_t    firing_bytes;       /* state of the operators that are in the middle of a watermark */
+    uint64_t           steps;              /* in simulation */
+    bool               settling;           /* it only works off what was in flight (job.c) */
     _Atomic uint32_t   acks_left, commits_left;
     bool               epoch_open;
     int64_t            last_checkpoint_mono_us;
@@ -288,8 +312,10 @@ bool      node_full(const node *n);                                             
 bool      node_out_full(wr_out *out);
 wr_status node_out_emit(wr_out *out, wr_batch *batch, wr_err *err);
 wr_status node_located(const node *n, wr_status status, wr_err *err);            /* an error says where it happened */
+wr_batch *edge_hash(const edge *e, wr_batch *batch);                             /* (takes) the same with the hash of the edge's keys */
 /* task.c */
 wr_status task_step(task *t, bool *progress, wr_err *err);
+wr_status task_end_firing(task *t, wr_err *err);                                 /* whatever is full; rows that wait for answers stay, they are state */
 /* source_task.c */
 wr_status source_step(worker *w, bool *progress, wr_err *err);
 wr_status sources_open(wr_job *job, wr_err *err);
@@ -330,6 +356,15 @@ void      table_info_of(wr_job *job, const wr_pnode *p, wr_table_info *out);
 void      group_range(const wr_job *job, const node *n, uint32_t *from, uint32_t *to);
 /* lookup.c */
 wr_status lookup_asker_new(wr_job *job, node *n, wr_asker **out, wr_err *err);
+/* inflight.c */
+bool      inflight_wanted(const worker *w);                                      /* this worker is to let the barrier overtake */
+void      inflight_consider(wr_job *job);                                        /* coordinator: has the open epoch waited for long enough? */
+wr_status inflight_overtake(worker *w, wr_err *err);
+void      inflight_record(task *t, bool *progress);
+wr_status inflight_restore(wr_job *job, const wr_checkpoint *ck, wr_err *err);   /* operators are loaded */
+uint32_t  inflight_workers(const wr_checkpoint *ck);                             /* with which they can be restored; 0: there are none */
+void      inflight_replayed(port *p);                                            /* the last message of p->replay was taken */
+void      inflight_free(wr_job *job);
 /* image.c */
 wr_status image_open(wr_job *job, wr_err *err);                                  /* state directory and tier, before the operators are built */
 void      image_close(wr_job *job);
@@ -348,6 +383,9 @@ wr_status snapshot_restore(wr_job *job, wr_err *err);
 void      snapshot_trigger(wr_job *job);
 void      snapshot_source_chains(worker *w, uint64_t epoch);
 wr_status snapshot_task(task *t, uint64_t epoch, wr_err *err);                   /* barrier reached on all inputs */
+wr_status snapshot_save(task *t, uint64_t epoch, wr_err *err);                   /* the same without the acknowledgement */
+void      snapshot_put(const node *n, wr_section_kind kind, wr_sbuf *content);   /* (takes) content */
+void      snapshot_acknowledge(wr_job *job);
 wr_status snapshot_poll(wr_job *job, wr_err *err);                               /* coordinator: complete the open epoch */
 wr_status snapshot_commit_sinks(worker *w, wr_err *err);
 wr_status snapshot_first(wr_job *job, wr_err *err);

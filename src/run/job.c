@@ -10,8 +10,10 @@
 
 enum { CHECKPOINT_EVERY_US = 10000000, TICK_US = 50000 };
 
-wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **out, wr_err *err) {
+/* *former: the checkpoint holds rows in flight and needs so many workers; there is no job then. */
+static wr_status make_job(const wr_job_plan *plan, const wr_run_opts *opts, bool settling, wr_job **out, uint32_t *former, wr_err *err) {
     wr_job *job = wr_calloc(1, sizeof *job);
+    job->settling = settling;
     job->plan = plan;
     job->opts = *opts;
     job->arena = wr_arena_new(NULL);
@@ -31,6 +33,13 @@ wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **
     wr_account_init(&job->tier_acct, opts->acct, "tier", 0);
     wr_status status = pace_open(job, err);
     if (status == WR_OK) status = image_open(job, err);
+    *out = NULL;
+    *former = status == WR_OK && job->restored_found && !job->finished_before ? inflight_workers(&job->restored) : 0;
+    if (*former == job->n_workers) *former = 0;
+    if (*former) {
+        wr_job_free(job);
+        return WR_OK;
+    }
     if (status == WR_OK) status = job_build(job, err);
     if (status == WR_OK) status = sources_open(job, err);
     if (status == WR_OK) status = snapshot_restore(job, err);
@@ -43,6 +52,32 @@ wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **
     job->started_us = wr_mono_us(opts->world);
     job->last_checkpoint_mono_us = job->started_us;
     *out = job;
+    return WR_OK;
+}
+
+/* Works off what is in flight with as many workers as the checkpoint was made with: reads nothing, makes a checkpoint behind it all. */
+static wr_status settle(const wr_job_plan *plan, const wr_run_opts *opts, uint32_t n_workers, wr_err *err) {
+    wr_run_opts as_then = *opts;
+    wr_job     *job;
+    uint32_t    former;
+    as_then.n_workers = n_workers;
+    as_then.until = NULL;
+    as_then.tick = NULL;
+    WR_TRY(make_job(plan, &as_then, true, &job, &former, err));
+    wr_assert(job);
+    wr_job_stop(job);
+    wr_status status = wr_job_run(job, err);
+    wr_job_free(job);
+    return status;
+}
+
+wr_status wr_job_new(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **out, wr_err *err) {
+    uint32_t former;
+    WR_TRY(make_job(plan, opts, false, out, &former, err));
+    if (!former) return WR_OK;
+    WR_TRY(settle(plan, opts, former, err));
+    WR_TRY(make_job(plan, opts, false, out, &former, err));
+    wr_assert(*out);
     return WR_OK;
 }
 
@@ -81,6 +116,7 @@ static wr_status coordinate(wr_job *job, bool *leave, wr_err *err) {
         *leave = true;
         return WR_OK;
     }
+    inflight_consider(job);
     WR_TRY(snapshot_poll(job, err));
     WR_TRY(budget_watch(job, err));
     if (all_done(job) && !job->epoch_open) { /* an open epoch is completed first: its sinks may have prepared */
@@ -130,6 +166,7 @@ static wr_status run_simulated(wr_job *job, wr_err *err) {
     wr_rng rng;
     wr_rng_seed(&rng, job->opts.seed);
     for (uint64_t step = 1;; step++) {
+        job->steps = step;
         worker *w = &job->workers[wr_rng_below(&rng, job->n_workers)];
         bool    progress, leave;
         WR_TRY(worker_step(w, &progress, err));

@@ -26,7 +26,7 @@ bool node_full(const node *n) {
     return false;
 }
 
-bool node_out_full(wr_out *out) { return node_full(((node_out *)out)->node); }
+bool node_out_full(wr_out *out) { return !((node_out *)out)->rush && node_full(((node_out *)out)->node); }
 
 static void send(node *n, edge *e, uint32_t to, msg m) {
     worker *w = n->w;
@@ -80,7 +80,7 @@ static wr_batch *hashed(wr_batch *batch, const uint32_t *keys, uint32_t n_keys) 
     return keyed;
 }
 
-static wr_batch *with_hash(const edge *e, wr_batch *batch) {
+wr_batch *edge_hash(const edge *e, wr_batch *batch) {
     if (e->from->kind == WR_P_LOCAL_AGG && batch->hash) return batch; /* it has been given that of these columns (node_push) */
     return hashed(batch, e->keys, e->n_keys);
 }
@@ -88,7 +88,7 @@ static wr_batch *with_hash(const edge *e, wr_batch *batch) {
 /* Splits live rows by worker of their key group. */
 static void send_hashed(node *n, edge *e, wr_batch *batch) {
     wr_job   *job = n->w->job;
-    wr_batch *keyed = with_hash(e, batch);
+    wr_batch *keyed = edge_hash(e, batch);
     if (job->n_workers == 1) {
         send_batch(n, e, 0, keyed);
         return;
@@ -126,8 +126,8 @@ static wr_status emit_to(node *n, const target *t, wr_batch *batch, wr_err *err)
     }
     batch = detach(batch);
     switch (t->edge->kind) {
-    case WR_X_FORWARD: send_batch(n, t->edge, n->w->index, t->edge->n_keys ? with_hash(t->edge, batch) : batch); break;
-    case WR_X_GATHER: send_batch(n, t->edge, t->edge->target_worker, t->edge->n_keys ? with_hash(t->edge, batch) : batch); break;
+    case WR_X_FORWARD: send_batch(n, t->edge, n->w->index, t->edge->n_keys ? edge_hash(t->edge, batch) : batch); break;
+    case WR_X_GATHER: send_batch(n, t->edge, t->edge->target_worker, t->edge->n_keys ? edge_hash(t->edge, batch) : batch); break;
     case WR_X_HASH: send_hashed(n, t->edge, batch); break;
     }
     return WR_OK;

@@ -25,6 +25,7 @@ struct queue {
     _Atomic uint64_t taken;                 /* bytes popped so far; written by the consumer only */
     uint64_t taken_before;                  /* coordinator: at the last queue_adapt */
     _Atomic size_t bound;
+    _Atomic uint64_t barrier;               /* epoch of the last one pushed; written by the producer only */
     _Alignas(64) _Atomic size_t bytes;
 };
 
@@ -65,6 +66,7 @@ void queue_push(queue *q, msg m) {
     }
     q->tail->at[q->tail_n++] = m;
     atomic_store_explicit(&q->tail->filled, q->tail_n, memory_order_release);
+    if (m.kind == MSG_BARRIER) atomic_store_explicit(&q->barrier, m.seq, memory_order_release);
 }
 
 const msg *queue_peek(queue *q) {
@@ -86,6 +88,20 @@ void queue_pop(queue *q) {
         atomic_store_explicit(&q->taken, atomic_load_explicit(&q->taken, memory_order_relaxed) + bytes, memory_order_relaxed);
     }
     q->head_n++;
+}
+
+uint64_t queue_barrier(const queue *q) { return atomic_load_explicit(&((queue *)(uintptr_t)q)->barrier, memory_order_acquire); }
+
+void queue_each(queue *q, uint64_t epoch, void (*visit)(void *arg, const msg *m), void *arg) {
+    wr_assert(queue_barrier(q) >= epoch);
+    const segment *s = q->head;
+    for (uint32_t i = q->head_n;; i++) {
+        if (i == SEGMENT) s = atomic_load_explicit(&((segment *)(uintptr_t)s)->next, memory_order_acquire), i = 0;
+        wr_assert(s); /* the barrier is there, so all in front of it is */
+        const msg *m = &s->at[i];
+        if (m->kind == MSG_BARRIER && m->seq == epoch) return;
+        visit(arg, m);
+    }
 }
 
 size_t queue_bytes(const queue *q) { return atomic_load_explicit(&((queue *)(uintptr_t)q)->bytes, memory_order_relaxed); }

@@ -32,6 +32,8 @@ typedef struct wr_run_opts {
     bool        accept_older;          /* a damaged newest checkpoint: take the one before */
     const char *restore_from;          /* a savepoint, or s3://..., to begin from when state_dir and checkpoint_to hold no checkpoint; NULL: none */
     const char *checkpoint_to;         /* s3://bucket/prefix: checkpoints are copied there before they count; NULL or "": nowhere. Ignored in simulation */
+    bool        unaligned;             /* barriers may overtake what is queued ... */
+    int64_t     aligned_timeout_us;    /* ... when they have waited for so long */
     uint32_t    checkpoints_kept;      /* 0 = WR_CHECKPOINTS_KEPT */
     uint32_t    failed_checkpoints;    /* so many attempts to write one may fail in a row */
     int64_t     tier_attach_bytes;     /* state of an operator's instance from this size on goes through the tier; 0 = the default (1 MiB), -1 = always */
@@ -53,6 +55,7 @@ typedef struct wr_run_opts {
     uint64_t    seed;
     uint64_t    crash_after_steps;     /* simulate only: return WR_CANCELLED without any clean-up of sinks; 0 = never */
     uint64_t    checkpoint_every_steps;/* simulate only; 0 = by time */
+    uint64_t    aligned_timeout_steps; /* simulate only, with checkpoint_every_steps, in place of aligned_timeout_us */
     int64_t     map_bytes;             /* tests: what the keyed state of each operator may keep in memory, from the start; 0: as the budget says */
     size_t      chunk_bytes;           /* a file source reads so much at a time; 0 = about 256 KiB (tests: many turns from few rows) */
     size_t      queue_bytes;           /* bound of one exchange queue; 0 = an eighth of the budget over all of them */
@@ -117,6 +120,8 @@ typedef struct wr_checkpoint_report {
     char     last_task[160], longest_task[160]; /* who acknowledged last; whose snapshot took longest */
     uint64_t new_bytes, total_bytes;
     uint32_t new_files, total_files, failed_attempts;
+    uint32_t overtaken_tasks;      /* that the barrier reached ahead of rows queued before it; 0: aligned */
+    uint64_t in_flight_rows, in_flight_bytes; /* those rows; bytes in the checkpoint */
     uint64_t uploaded_bytes;       /* with the manifest; 0: checkpoint_to is not given */
     uint32_t uploaded_files;
 } wr_checkpoint_report;

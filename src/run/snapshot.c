@@ -1,4 +1,4 @@
-/* run/snapshot.c: checkpoints of a running job (Chandy-Lamport barriers, aligned) and restoring from one.
+/* run/snapshot.c: checkpoints of a running job (Chandy-Lamport barriers; where they wait for too long see inflight.c) and restoring from one.
  *
  * Protocol   the coordinator triggers: source positions are taken and the number of turns handed out so far becomes the cut. Each worker's
  *            sources pass the barrier when their turns below the cut have gone out; a task that has it on all channels saves its operator, sinks
@@ -40,7 +40,7 @@ static void put(wr_job *job, wr_section_kind kind, wr_str owner, uint32_t instan
     wr_mutex_unlock(job->snap_lock);
 }
 
-static void put_of(const node *n, wr_section_kind kind, wr_sbuf *content) { put(n->w->job, kind, wr_str_of(n->p->id), n->w->index, content); }
+void snapshot_put(const node *n, wr_section_kind kind, wr_sbuf *content) { put(n->w->job, kind, wr_str_of(n->p->id), n->w->index, content); }
 
 static void abandon(wr_job *job) {
     wr_checkpoint_abandon(&job->snap);
@@ -52,12 +52,12 @@ static void abandon(wr_job *job) {
 static void save_ledgers(node *n) {
     wr_sbuf buf = {0};
     ledger_save(&n->ledger, &buf);
-    put_of(n, WR_SECTION_LEDGER, &buf);
+    snapshot_put(n, WR_SECTION_LEDGER, &buf);
     for (uint32_t i = 0; i < n->n_targets; i++)
         if (n->targets[i].chained) save_ledgers(n->targets[i].chained);
 }
 
-static void acknowledge(wr_job *job) {
+void snapshot_acknowledge(wr_job *job) {
     if (atomic_fetch_sub(&job->acks_left, 1) == 1) wr_bell_ring(job->bell);
 }
 
@@ -76,7 +76,7 @@ static void put_about(const node *n) {
         wr_put_bytes(&buf, f->name.ptr, f->name.len);
         wr_put_u8(&buf, f->type.id), wr_put_u8(&buf, f->type.scale), wr_put_u32(&buf, (uint32_t)f->type.prec), wr_put_u32(&buf, f->type.n_kids);
     }
-    put_of(n, WR_SECTION_ABOUT, &buf);
+    snapshot_put(n, WR_SECTION_ABOUT, &buf);
 }
 
 static void note_times(wr_job *job, const node *n, int64_t begun_us) {
@@ -90,7 +90,7 @@ static void note_times(wr_job *job, const node *n, int64_t begun_us) {
     wr_mutex_unlock(job->snap_lock);
 }
 
-wr_status snapshot_task(task *t, uint64_t epoch, wr_err *err) {
+wr_status snapshot_save(task *t, uint64_t epoch, wr_err *err) {
     node   *n = t->head;
     wr_job *job = n->w->job;
     int64_t begun = wr_mono_us(job->opts.world);
@@ -100,25 +100,31 @@ wr_status snapshot_task(task *t, uint64_t epoch, wr_err *err) {
         wr_sbuf_clear(staged);
         WR_TRY(n->sink->vt->prepare(n->sink, epoch, staged, err));
         wr_sbuf_add_str(&buf, wr_sbuf_str(staged));
-        put_of(n, WR_SECTION_SINK, &buf);
+        snapshot_put(n, WR_SECTION_SINK, &buf);
     } else if (n->op) {
         wr_put_i64(&buf, t->wm);
         wr_status status = n->op->vt->save(n->op, &buf, err);
-        if (status == WR_OK) put_of(n, WR_SECTION_OPERATOR, &buf);
+        if (status == WR_OK) snapshot_put(n, WR_SECTION_OPERATOR, &buf);
         wr_sbuf_free(&buf);
         WR_TRY(status);
         put_about(n);
     }
     save_ledgers(n);
     note_times(job, n, begun);
-    acknowledge(job);
+    t->saved = epoch;
+    return WR_OK;
+}
+
+wr_status snapshot_task(task *t, uint64_t epoch, wr_err *err) {
+    WR_TRY(snapshot_save(t, epoch, err));
+    snapshot_acknowledge(t->head->w->job);
     return WR_OK;
 }
 
 void snapshot_source_chains(worker *w, uint64_t epoch) {
     (void)epoch;
     for (uint32_t i = 0; i < w->job->n_sources; i++) save_ledgers(&w->nodes[w->job->sources[i].p->index]);
-    acknowledge(w->job);
+    snapshot_acknowledge(w->job);
 }
 
 static uint32_t count_tasks(const wr_job *job) {
@@ -128,9 +134,10 @@ static uint32_t count_tasks(const wr_job *job) {
 }
 
 static void begin(wr_job *job, uint64_t epoch) {
-    job->times = (epoch_times){.begun_us = wr_mono_us(job->opts.world), .begun_wall_us = wr_wall_us(job->opts.world)};
+    job->times = (epoch_times){.begun_us = wr_mono_us(job->opts.world), .begun_wall_us = wr_wall_us(job->opts.world), .begun_step = job->steps};
     wr_checkpoint_begin(&job->snap, epoch);
     image_begin(job, epoch);
+    job->times.aligned_only = job->asked == ASKED_UNDER_WAY || atomic_load(&job->stop);
 }
 
 void snapshot_trigger(wr_job *job) {
@@ -190,7 +197,8 @@ static void finish(wr_job *job, uint64_t epoch) {
                               .writing_us = local_us - t->acked_us, .uploading_us = t->written_us - local_us, .snapshotting_us = t->longest_us,
                               .waiting_us = t->acked_us - t->begun_us - t->longest_us, .new_bytes = w->new_bytes, .total_bytes = w->total_bytes,
                               .new_files = w->new_files, .total_files = w->total_files, .failed_attempts = t->failed_attempts,
-                              .uploaded_bytes = job->image.up.bytes, .uploaded_files = job->image.up.files};
+                              .uploaded_bytes = job->image.up.bytes, .uploaded_files = job->image.up.files, .overtaken_tasks = t->overtaken,
+                              .in_flight_rows = t->in_flight_rows, .in_flight_bytes = t->in_flight_bytes};
     snprintf(r.last_task, sizeof r.last_task, "%s", t->last_task);
     snprintf(r.longest_task, sizeof r.longest_task, "%s", t->longest_task);
     wr_mutex_lock(job->report_lock);
@@ -274,12 +282,12 @@ static wr_status rest_sections(wr_job *job, uint64_t epoch, bool finished, wr_er
             if (!n->p) continue;
             wr_sbuf buf = {0};
             ledger_save(&n->ledger, &buf);
-            put_of(n, WR_SECTION_LEDGER, &buf);
+            snapshot_put(n, WR_SECTION_LEDGER, &buf);
             if (!n->sink || job->where[i] < 0) continue;
             wr_sbuf_clear(&job->staged[i]);
             WR_TRY(n->sink->vt->prepare(n->sink, epoch, &job->staged[i], err));
             wr_sbuf_add_str(&buf, wr_sbuf_str(&job->staged[i]));
-            put_of(n, WR_SECTION_SINK, &buf);
+            snapshot_put(n, WR_SECTION_SINK, &buf);
         }
     put_job_section(job, finished);
     put_source_sections(job);
@@ -378,12 +386,13 @@ static wr_status load_source(wr_job *job, const wr_section *s, wr_err *err) {
     return WR_OK;
 }
 
-static wr_status load_operator(wr_job *job, const wr_section *s, wr_err *err) {
+/* own: only into the instance that made it. Else all take what they find of their key groups, which only images at the same watermark allow. */
+static wr_status load_operator(wr_job *job, const wr_section *s, bool own, wr_err *err) {
     const wr_pnode *p = node_by_id(job, s->owner);
     wr_assert(p);
     for (uint32_t k = 0; k < job->n_workers; k++) {
         node *n = &job->workers[k].nodes[p->index];
-        if (!n->p || !n->op) continue;
+        if (!n->p || !n->op || (own && job->where[p->index] < 0 && s->instance != k)) continue;
         wr_reader in = {.at = (const uint8_t *)s->content.ptr, .end = (const uint8_t *)s->content.ptr + s->content.len};
         (void)wr_get_i64(&in);
         uint32_t from, to;
@@ -424,17 +433,19 @@ static wr_status recover_sinks(wr_job *job, const wr_checkpoint *ck, bool found,
 }
 
 static wr_status load_sections(wr_job *job, const wr_checkpoint *ck, wr_err *err) {
+    bool in_flight = inflight_workers(ck) == job->n_workers;
     for (uint32_t i = 0; i < ck->sections.n; i++) {
         const wr_section *s = &ck->sections.at[i];
         switch (s->kind) {
         case WR_SECTION_SOURCE: WR_TRY(load_source(job, s, err)); break;
         case WR_SECTION_OPERATOR:
-            if (!job->finished_before) WR_TRY(load_operator(job, s, err));
+            if (!job->finished_before) WR_TRY(load_operator(job, s, in_flight, err));
             break;
         case WR_SECTION_LEDGER:
             if (!superseded(ck, i)) load_ledger(job, s);
             break;
-        case WR_SECTION_JOB: case WR_SECTION_SINK: case WR_SECTION_FILES: case WR_SECTION_FILE: case WR_SECTION_ABOUT: case WR_SECTION_PLAN: break;
+        case WR_SECTION_JOB: case WR_SECTION_SINK: case WR_SECTION_FILES: case WR_SECTION_FILE: case WR_SECTION_ABOUT: case WR_SECTION_PLAN:
+        case WR_SECTION_CHANNELS: break; /* the last: inflight.c */
         }
     }
     return WR_OK;
@@ -446,6 +457,7 @@ wr_status snapshot_restore(wr_job *job, wr_err *err) {
     bool found = job->restored_found;
     if (found && !job->finished_before) WR_TRY(image_restore(job, err));
     if (found) WR_TRY(load_sections(job, ck, err));
+    if (found && !job->finished_before) WR_TRY(inflight_restore(job, ck, err));
     WR_TRY(recover_sinks(job, ck, found, err));
     if (found) {
         job->restored_epoch = ck->epoch;

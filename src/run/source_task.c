@@ -618,9 +618,20 @@ static bool sources_full(const worker *w) {
     return false;
 }
 
+/* Turns of the cut go out although there is no room, when the barrier is to overtake: they were in memory before, too. */
+static bool barrier_presses(worker *w) {
+    wr_job  *job = w->job;
+    uint64_t epoch = atomic_load(&job->overtake);
+    if (!epoch || w->barrier_sent == epoch || epoch != atomic_load(&job->barrier_epoch)) return false;
+    wr_mutex_lock(job->turn_lock);
+    uint64_t limit = job->barrier_turn;
+    wr_mutex_unlock(job->turn_lock);
+    return w->pending[0].number < limit;
+}
+
 wr_status source_step(worker *w, bool *progress, wr_err *err) {
     if (pass_barrier(w)) *progress = true;
-    if (w->n_pending && !sources_full(w)) {
+    if (w->n_pending && (!sources_full(w) || barrier_presses(w))) {
         bool published;
         WR_TRY(publish(w, &w->pending[0], &published, err));
         if (published) {

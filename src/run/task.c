@@ -5,11 +5,12 @@
  *            Other messages are taken as they come.
  * Watermark  of the task = least over all ports of (per source: the watermark of its last finished turn; per channel: the last derived one),
  *            without idle ones. The operator sees it strictly increase; WR_TIME_MAX ends the task.
- * Barrier    a channel that delivered the barrier waits until all have (aligned); then the state is saved and the barrier passed on.
+ * Barrier    a channel that delivered the barrier waits until all have (aligned); then the state is saved and the barrier passed on. If that takes
+ *            too long the barrier overtakes what is queued (inflight.c).
  * Thread     the worker that owns the task.                                                                                     */
 #include "run/internal.h"
 
-enum { MESSAGES_PER_STEP = 16 };
+enum { MESSAGES_PER_STEP = 16, TIER_KEY_BYTES = 100 /* about */ };
 
 static int source_slot(const edge *e, uint32_t source_index) {
     for (uint32_t i = 0; i < e->n_sources; i++)
@@ -19,7 +20,7 @@ static int source_slot(const edge *e, uint32_t source_index) {
 
 /* The channel's next message if it may be taken now. */
 static const msg *ready(port *p, channel *c) {
-    if (c->barrier) return NULL;
+    if (c->barrier || c->open) return NULL;
     const msg *m = queue_peek(c->q);
     if (!m || m->source == NO_SOURCE) return m;
     int slot = source_slot(p->edge, m->source);
@@ -47,7 +48,6 @@ static int64_t port_watermark(const port *p, bool *idle) {
 static wr_status finish_watermark(task *t, wr_err *err) {
     node     *n = t->head;
     wr_status status = WR_OK;
-    t->wm_pending = false;
     t->wm = t->wm_target;
     if (!n->sink) { /* a union passes it on as it is */
         int64_t out = t->wm == WR_TIME_MAX || !n->op ? t->wm : n->op->vt->output_watermark(n->op, t->wm);
@@ -59,6 +59,17 @@ static wr_status finish_watermark(task *t, wr_err *err) {
         wr_bell_ring(n->w->job->bell);
     }
     return status;
+}
+
+/* Does the operator wait for room in the middle of a firing? How much may still come is known to the coordinator (inflight_consider). */
+static void set_pending(task *t, bool pending) {
+    if (t->wm_pending == pending) return;
+    wr_op_usage usage = {0};
+    if (pending && !t->head->ctx.waiting) t->head->op->vt->usage(t->head->op, &usage);
+    int64_t bytes = usage.state_bytes + (int64_t)usage.tier_keys * TIER_KEY_BYTES;
+    atomic_fetch_add_explicit(&t->head->w->job->firing_bytes, bytes - t->firing_bytes, memory_order_relaxed);
+    t->firing_bytes = bytes;
+    t->wm_pending = pending;
 }
 
 static wr_status continue_watermark(task *t, wr_err *err) {
@@ -73,8 +84,16 @@ static wr_status continue_watermark(task *t, wr_err *err) {
             return status;
         }
     }
-    t->wm_pending = more;
+    set_pending(t, more);
     return more ? WR_OK : finish_watermark(t, err);
+}
+
+wr_status task_end_firing(task *t, wr_err *err) {
+    wr_status status = WR_OK;
+    t->head->out.rush = true;
+    while (t->wm_pending && !t->head->ctx.waiting && status == WR_OK) status = continue_watermark(t, err);
+    t->head->out.rush = false;
+    return status;
 }
 
 static wr_status advance_watermark(task *t, wr_err *err) {
@@ -108,6 +127,7 @@ static bool all_at_barrier(const task *t, uint64_t epoch) {
 }
 
 static wr_status take_barrier(task *t, channel *c, uint64_t epoch, wr_err *err) {
+    if (epoch <= t->saved) return WR_OK; /* overtaken */
     c->barrier = epoch;
     if (!all_at_barrier(t, epoch)) return WR_OK;
     for (uint32_t i = 0; i < t->n_ports; i++)
@@ -146,7 +166,34 @@ static wr_status take(task *t, uint32_t port_index, channel *c, wr_err *err) {
     return WR_OK;
 }
 
-/* Next takeable message; the port whose watermark is behind comes first, so that join buffers stay small. */
+/* What a restore put back. The turns of that time are in order, and counted no more. */
+static wr_status take_replayed(task *t, uint32_t port_index, wr_err *err) {
+    port     *p = &t->ports[port_index];
+    replay   *r = p->replay;
+    msg       m = r->messages.at[r->next++];
+    wr_status status = WR_OK;
+    wr_account_add(&t->head->w->job->queue_acct, -(int64_t)m.bytes);
+    switch (m.kind) {
+    case MSG_BATCH: status = node_push(t->head, port_index, m.batch, err); break;
+    case MSG_TURN_END: {
+        int slot = source_slot(p->edge, m.source);
+        p->src_wm[slot] = WR_MAX(p->src_wm[slot], m.wm_us);
+        status = take_watermark(t, &p->src_idle[slot], m.idle, err);
+        break;
+    }
+    case MSG_WATERMARK: {
+        channel *c = &p->channels[m.seq];
+        c->wm = WR_MAX(c->wm, m.wm_us);
+        status = take_watermark(t, &c->idle, m.idle, err);
+        break;
+    }
+    case MSG_BARRIER: break;
+    }
+    if (r->next == r->messages.n) inflight_replayed(p);
+    return status;
+}
+
+/* Next takeable message, *from = NULL: one that is put back. The port whose watermark is behind comes first, so that join buffers stay small. */
 static const msg *choose(task *t, uint32_t *port_index, channel **from) {
     uint32_t first = 0;
     if (t->n_ports == 2) {
@@ -157,6 +204,11 @@ static const msg *choose(task *t, uint32_t *port_index, channel **from) {
     for (uint32_t k = 0; k < t->n_ports; k++) {
         uint32_t i = (first + k) % t->n_ports;
         port    *p = &t->ports[i];
+        if (p->replay) {
+            *port_index = i;
+            *from = NULL;
+            return &p->replay->messages.at[p->replay->next];
+        }
         for (uint32_t c = 0; c < p->n_channels; c++) {
             channel   *ch = &p->channels[(p->rotate + c) % p->n_channels];
             const msg *m = ready(p, ch);
@@ -184,11 +236,21 @@ static wr_status step_alone(task *t, bool *progress, wr_err *err) {
     return status != WR_OK || n->ctx.waiting ? status : advance_watermark(t, err);
 }
 
+/* A message may take long, in a slow sink: what a checkpoint waits for is not behind sixteen of them. */
+static bool called_away(const worker *w) {
+    return inflight_wanted(w) || atomic_load_explicit(&w->job->commit_epoch, memory_order_relaxed) != w->committed;
+}
+
 wr_status task_step(task *t, bool *progress, wr_err *err) {
     node *n = t->head;
     n->ctx.now_us = wr_wall_us(n->w->job->opts.world);
     if (n->op && n->op->on_step && !t->finished && !node_full(n)) WR_TRY(step_alone(t, progress, err));
+    if (t->n_open) inflight_record(t, progress);
     for (uint32_t i = 0; i < MESSAGES_PER_STEP; i++) {
+        if (called_away(n->w)) {
+            *progress = true;
+            return WR_OK;
+        }
         if (node_full(n)) {
             n->blocked_steps++;
             return WR_OK;
@@ -199,11 +261,16 @@ wr_status task_step(task *t, bool *progress, wr_err *err) {
             WR_TRY(continue_watermark(t, err));
             continue;
         }
+        if (t->resumed) {
+            t->resumed = false;
+            WR_TRY(advance_watermark(t, err));
+            continue;
+        }
         uint32_t port_index;
         channel *from;
         if (!choose(t, &port_index, &from)) return WR_OK;
         *progress = true;
-        WR_TRY(take(t, port_index, from, err));
+        WR_TRY(from ? take(t, port_index, from, err) : take_replayed(t, port_index, err));
     }
     return WR_OK;
 }

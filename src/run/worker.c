@@ -62,6 +62,10 @@ wr_status worker_step(worker *w, bool *progress, wr_err *err) {
     wr_job *job = w->job;
     *progress = false;
     w->wait_us = WAIT_DEFAULT_US;
+    if (inflight_wanted(w)) {
+        WR_TRY(inflight_overtake(w, err));
+        *progress = true;
+    }
     for (uint32_t i = w->n_tasks; i-- > 0;) WR_TRY(task_step(&w->tasks[i], progress, err));
     if (job->opts.state_dir) WR_TRY(snapshot_commit_sinks(w, err));
     WR_TRY(source_step(w, progress, err));

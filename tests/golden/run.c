@@ -1,6 +1,6 @@
 /* tests/golden/run.c: one case under one setting: plan, run its jobs, collect rows in a sink that keeps epochs, so that crashes can be judged.
  *
- * Crash runs a job is stepped by the seeded scheduler, takes a checkpoint every few steps, "crashes" after a random number of them and starts again
+ * Crash runs a job is stepped by the seeded scheduler, takes a checkpoint every few steps (three of four unaligned), "crashes" after a random number of them and starts again
  *            from its state directory with another number of workers, up to five times, then runs to the end. Rows of the capture sink count
  *            only when their epoch is committed, as in a transactional database.                                                       */
 #include "golden.h"
@@ -191,6 +191,8 @@ static wr_status run_job(const wr_job_plan *plan, const golden_setting *s, const
             ro.seed = wr_rng_next(&rng);
             ro.n_workers = 1 + (uint32_t)wr_rng_below(&rng, s->workers + 1);
             ro.checkpoint_every_steps = 2 + wr_rng_below(&rng, 12);
+            ro.unaligned = wr_rng_below(&rng, 4) != 0;
+            ro.aligned_timeout_steps = 1 + wr_rng_below(&rng, 8);
             ro.crash_after_steps = tries < 5 ? 3 + wr_rng_below(&rng, 60) : 0;
             status = attempt(plan, &ro, out);
             if (status != WR_CANCELLED) break;

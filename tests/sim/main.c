@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DISTURBED_MAX = 6, TRACE_EVERY = 8, SECONDS_A_SEED = 10 };
+enum { DISTURBED_MAX = 6, TRACE_EVERY = 8, SECONDS_A_SEED = 60 };
 
 typedef struct options { const char *root, *job; uint64_t seeds, from, seed; bool one, verbose, faults; uint32_t processes; } options;
 static options opt = {.root = ".", .from = 1};
@@ -155,6 +155,9 @@ static wr_run_opts settings(run *r) {
     ro.failed_checkpoints = (uint32_t)below(r, 3);
     if (below(r, 4)) ro.checkpoint_every_steps = 2 + spread(r, 8);
     else ro.checkpoint_interval_us = r->world->step_us * (int64_t)(10 + spread(r, 12));
+    ro.unaligned = below(r, 3) != 0; if (getenv("NOUNAL")) ro.unaligned = false;
+    if (ro.checkpoint_every_steps) ro.aligned_timeout_steps = spread(r, 6) - 1;
+    else ro.aligned_timeout_us = r->world->step_us * (int64_t)(spread(r, 10) - 1);
     if (!r->job->sql && ro.chunk_bytes == 64) ro.chunk_bytes = 1000; /* larger logs */
     return ro;
 }
@@ -217,8 +220,9 @@ static bool go_on(run *r, uint32_t nth) {
     if (opt.verbose) printf("  attempt %u: %s\n", nth + 1, names[d]);
     wr_status status = attempt(r, &ro);
     bool      crashed = r->world->off || (d == CRASH_STEP && status == WR_CANCELLED);
-    wr_sbuf_printf(&r->history, "  %u: %u workers, %u rows, queue %zu, chunk %zu, checkpoint every %llu steps or %lld us; %s%s%s -> %s %s\n", nth + 1, ro.n_workers,
-                   ro.batch_rows, ro.queue_bytes, ro.chunk_bytes, (unsigned long long)ro.checkpoint_every_steps, (long long)ro.checkpoint_interval_us, names[d],
+    wr_sbuf_printf(&r->history, "  %u: %u workers, %u rows, queue %zu, chunk %zu, checkpoint every %llu steps or %lld us, %s %llu steps or %lld us; %s%s%s -> %s %s\n", nth + 1, ro.n_workers,
+                   ro.batch_rows, ro.queue_bytes, ro.chunk_bytes, (unsigned long long)ro.checkpoint_every_steps, (long long)ro.checkpoint_interval_us,
+                   ro.unaligned ? "unaligned after" : "aligned; not", (unsigned long long)ro.aligned_timeout_steps, (long long)ro.aligned_timeout_us, names[d],
                    faults.slow ? ", slow disk" : "", faults.clock_jumps ? ", clock jumps" : "", wr_status_name(status), r->err.message);
     if (r->failure[0]) return false;
     if (status == WR_OK && !crashed) return false;
