@@ -37,6 +37,10 @@ endif()
 add_executable(tier_bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/tier_bench.c)
 target_link_libraries(tier_bench PRIVATE ${WR_ALLOCATOR} weir_state)
 
+# Checkpoints with a slow sink (bench/stall/stall_bench.c says how to use it).
+add_executable(stall_bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/stall/stall_bench.c)
+target_link_libraries(stall_bench PRIVATE ${WR_ALLOCATOR} weir_api)
+
 # The floor that bench/run compares with.
 add_executable(decode_floor EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/floor.cpp)
 target_link_libraries(decode_floor PRIVATE simdjson)

@@ -284,6 +284,7 @@ static wr_status last_pass_and_swap(backfill *b, wr_err *err) {
     wr_file *lock = NULL;
     WR_TRY(take_over(b, &lock, err));
     wr_status status = read_live(b, err);
+    if (status == WR_OK && b->kept.n) status = wr_checkpoint_check_settled(&b->live, "a backfill that leaves outputs as they are", err);
     if (status == WR_OK && b->out->stopped) say(b, "the job has stopped behind its checkpoint %" PRIu64, b->live.epoch);
     if (status == WR_OK && b->live.epoch != b->done) status = pass(b, err);
     if (status == WR_OK) status = put_in_place(b, err);

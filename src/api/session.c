@@ -222,6 +222,13 @@ static int64_t checkpoint_interval(const wr_session *s) {
     return us;
 }
 
+static bool unaligned(const wr_session *s) { return wr_str_ieq(wr_catalog_get(s->catalog, "execution.checkpointing.unaligned.enabled"), WR_STR("true")); }
+static int64_t aligned_timeout(const wr_session *s) {
+    int64_t us = 0;
+    wr_str  text = wr_catalog_get(s->catalog, "execution.checkpointing.aligned-checkpoint-timeout");
+    return text.len && wr_parse_duration(text, &us) ? us : -1;
+}
+
 static const char *catch_up_rate(const wr_session *s) {
     wr_str text = wr_catalog_get(s->catalog, "scan.catch-up.max-rate");
     return s->opts.catch_up_rate ? s->opts.catch_up_rate : wr_arena_strndup(s->arena, text.ptr, text.len);
@@ -238,6 +245,7 @@ static wr_run_opts run_opts(wr_session *s, uint32_t step) {
     return (wr_run_opts){.world = s->world, .acct = &s->acct, .memory_of_process = o->memory_of_process, .diags = &s->diags, .n_workers = wr_session_workers(s), .n_key_groups = groups,
                          .batch_rows = o->batch_rows, .state_dir = state_dir_of(s, step), .checkpoint_interval_us = checkpoint_interval(s),
                          .restore_from = restore_from(s, step), .checkpoint_to = checkpoint_to(s, step), .checkpoints_kept = number_setting(s, "execution.checkpointing.num-retained", 1000),
+                         .unaligned = unaligned(s), .aligned_timeout_us = aligned_timeout(s),
                          .failed_checkpoints = number_setting(s, "execution.checkpointing.tolerable-failed-checkpoints", 1000000),
                          .fresh = o->fresh, .accept_older = o->accept_older, .from = o->from, .catch_up_rate = catch_up_rate(s), .catch_up_lag_us = catch_up_lag(s), .until = s->until, .muted = s->muted, .next_version = s->next_version, .force_bounded = o->force_bounded, .force_tail = o->force_tail,
                          .final_rows = o->final_rows, .print_style = o->print_style ? o->print_style : "table", .simulate = o->simulate,

@@ -6,10 +6,12 @@
 #include "catalog/catalog_private.h"
 
 static const wr_setting_info KNOWN[] = {
+    {"execution.checkpointing.aligned-checkpoint-timeout", "", "how long barriers wait behind queued rows before they overtake them; 0 = not at all; empty = half of what the last checkpoint took beside that, 100 ms to 1 s"},
     {"execution.checkpointing.interval", "", "how often a checkpoint is taken, with a state directory; empty = 10 s; --checkpoint-every wins"},
     {"execution.checkpointing.num-retained", "2", "how many checkpoints are kept"},
     {"execution.checkpointing.remote", "", "s3://BUCKET/PREFIX: checkpoints of the state directory are copied there before they count; --checkpoint-to wins"},
     {"execution.checkpointing.tolerable-failed-checkpoints", "0", "so many attempts to write a checkpoint may fail in a row, a second apart"},
+    {"execution.checkpointing.unaligned.enabled", "true", "barriers that wait for too long overtake what is queued; false = they wait for as long as it takes"},
     {"execution.runtime-mode", "streaming", "streaming or batch; both run the same job, a bounded input simply ends"},
     {"parallelism.default", "", "number of workers; empty = one a core"},
     {"pipeline.auto-watermark-interval", "0", "accepted and ignored: watermarks are exact to the row"},

@@ -241,6 +241,15 @@ void wr_checkpoint_in_flight(const wr_checkpoint *ck, uint64_t *rows, uint64_t *
     }
 }
 
+wr_status wr_checkpoint_check_settled(const wr_checkpoint *ck, const char *what, wr_err *err) {
+    uint64_t rows, bytes;
+    wr_checkpoint_in_flight(ck, &rows, &bytes);
+    if (!bytes) return WR_OK;
+    wr_fail(err, WR_USER, "WR311", "checkpoint %s is unaligned: it holds %" PRIu64 " rows on their way between operators, which %s would lose", ck->path, rows, what);
+    wr_err_hint(err, "run the job as it is for a moment and stop it with Ctrl-C or SIGTERM: its last checkpoint holds no such rows");
+    return WR_USER;
+}
+
 const wr_section *wr_checkpoint_find(const wr_checkpoint *ck, wr_section_kind kind, wr_str owner) {
     for (uint32_t i = 0; i < ck->sections.n; i++)
         if (ck->sections.at[i].kind == kind && wr_str_eq(ck->sections.at[i].owner, owner)) return &ck->sections.at[i];

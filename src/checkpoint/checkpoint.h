@@ -83,6 +83,7 @@ wr_status wr_checkpoint_read(wr_world *world, const char *dir, uint64_t epoch, w
 wr_status wr_checkpoint_check_file(wr_world *world, const char *dir, const wr_checkpoint_file *file, wr_err *err); /* every byte of one file */
 void      wr_checkpoint_close(wr_checkpoint *ck);
 void      wr_checkpoint_in_flight(const wr_checkpoint *ck, uint64_t *rows, uint64_t *bytes); /* of the sections of channels; 0: it is aligned */
+wr_status wr_checkpoint_check_settled(const wr_checkpoint *ck, const char *what, wr_err *err); /* WR311: it holds such rows, which `what` would lose */
 const wr_section *wr_checkpoint_find(const wr_checkpoint *ck, wr_section_kind kind, wr_str owner); /* first; NULL if absent */
 /* After a restore: ck's files are known to be there (so they need not be written again). */
 void      wr_checkpoint_store_know(wr_checkpoint_store *store, const wr_checkpoint *ck);

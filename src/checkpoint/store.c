@@ -298,6 +298,7 @@ wr_status wr_checkpoint_open(wr_world *world, const char *dir, bool accept_older
 static wr_status place_one(wr_world *world, const char *from, const char *to, wr_err *err) {
     wr_err refused;
     if (world->vt->link && world->vt->link(world, from, to, &refused) == WR_OK) return WR_OK;
+    (void)!world->vt->remove(world, to, &refused); /* a link that was made and yet reported as failed: copying into it would empty what it is linked to */
     return wr_file_copy(world, from, to, err);
 }
 

@@ -116,18 +116,20 @@ int cmd_savepoint(int argc, char **argv) {
 /* ---- verify ---- */
 typedef struct verify { const state_args *args; wr_sbuf out; uint32_t files, bad; } verify;
 
-static void report_file(verify *v, const char *path, uint64_t bytes, wr_status status, const wr_err *err) {
+static void report_file(verify *v, const char *path, uint64_t bytes, uint64_t in_flight_bytes, wr_status status, const wr_err *err) {
     v->files++;
     v->bad += status != WR_OK;
     if (v->args->json) {
         wr_sbuf_printf(&v->out, "%s{\"file\":", v->files > 1 ? "," : "");
         wr_sbuf_add_json(&v->out, wr_str_of(path));
         wr_sbuf_printf(&v->out, ",\"bytes\":%" PRIu64 ",\"ok\":%s", bytes, status == WR_OK ? "true" : "false");
+        if (in_flight_bytes) wr_sbuf_printf(&v->out, ",\"in_flight_bytes\":%" PRIu64, in_flight_bytes);
         if (status != WR_OK) wr_sbuf_addz(&v->out, ",\"why\":"), wr_sbuf_add_json(&v->out, wr_str_of(err->message));
         wr_sbuf_addc(&v->out, '}');
     } else if (status == WR_OK) {
         wr_sbuf_printf(&v->out, "  ok       %s (", path);
         wr_text_size((int64_t)bytes, &v->out);
+        if (in_flight_bytes) wr_sbuf_addz(&v->out, ", of that rows in flight "), wr_text_size((int64_t)in_flight_bytes, &v->out);
         wr_sbuf_addz(&v->out, ")\n");
     } else {
         wr_sbuf_printf(&v->out, "  DAMAGED  %s: %s\n", path, err->message);
@@ -143,7 +145,7 @@ static void verify_files(verify *v, const char *dir, wr_checkpoint *ck, wr_sbuf 
         wr_err err = {0};
         char   path[600];
         snprintf(path, sizeof path, "%s/files/%s", dir, f->stored);
-        report_file(v, path, f->bytes, wr_checkpoint_check_file(wr_world_posix(), dir, f, &err), &err);
+        report_file(v, path, f->bytes, 0, wr_checkpoint_check_file(wr_world_posix(), dir, f, &err), &err);
     }
 }
 
@@ -159,7 +161,9 @@ static int state_verify(const state_args *args) {
         err = (wr_err){0};
         wr_status status = wr_checkpoint_read(wr_world_posix(), args->pos[0], epochs.at[i], &ck, &err);
         if (status == WR_IO && !strcmp(err.code, "58P01")) continue; /* retired by a running job meanwhile */
-        report_file(&v, ck.path, ck.file.len, status, &err);
+        uint64_t rows = 0, in_flight = 0;
+        if (status == WR_OK) wr_checkpoint_in_flight(&ck, &rows, &in_flight);
+        report_file(&v, ck.path, ck.file.len, in_flight, status, &err);
         if (status == WR_OK) verify_files(&v, args->pos[0], &ck, &seen);
         wr_checkpoint_close(&ck);
     }
@@ -173,15 +177,16 @@ static int state_verify(const state_args *args) {
 
 /* ---- ls ---- */
 static void ls_json(const state_view *v, wr_sbuf *out) {
-    wr_sbuf_printf(out, "{\"epoch\":%" PRIu64 ",\"format\":%u,\"manifest_bytes\":%zu,\"tier_bytes\":%" PRIu64 ",\"tier_files\":%u,\"key_groups\":%u,\"operators\":[",
-                   v->ck.epoch, v->ck.version, v->ck.file.len, v->tier_bytes, v->ck.files.n, v->n_groups);
+    wr_sbuf_printf(out, "{\"epoch\":%" PRIu64 ",\"format\":%u,\"manifest_bytes\":%zu,\"tier_bytes\":%" PRIu64 ",\"tier_files\":%u,\"key_groups\":%u,\"aligned\":%s,\"in_flight_rows\":%" PRIu64
+                   ",\"in_flight_bytes\":%" PRIu64 ",\"operators\":[",
+                   v->ck.epoch, v->ck.version, v->ck.file.len, v->tier_bytes, v->ck.files.n, v->n_groups, v->in_flight_bytes ? "false" : "true", v->in_flight_rows, v->in_flight_bytes);
     for (uint32_t i = 0; i < v->ops.n; i++) {
         const state_op *op = &v->ops.at[i];
         wr_sbuf_addz(out, i ? ",{\"id\":" : "{\"id\":"), wr_sbuf_add_json(out, op->id);
         wr_sbuf_addz(out, ",\"kind\":"), wr_sbuf_add_json(out, op->kind);
         wr_sbuf_addz(out, ",\"title\":"), wr_sbuf_add_json(out, op->title);
-        wr_sbuf_printf(out, ",\"instances\":%u,\"keys\":%" PRIu64 ",\"rows\":%" PRIu64 ",\"state_bytes\":%" PRIi64 ",\"inline_bytes\":%" PRIu64 "}", op->instances,
-                       op->keys, op->rows, op->state_bytes, op->inline_bytes);
+        wr_sbuf_printf(out, ",\"instances\":%u,\"keys\":%" PRIu64 ",\"rows\":%" PRIu64 ",\"state_bytes\":%" PRIi64 ",\"inline_bytes\":%" PRIu64 ",\"in_flight_bytes\":%" PRIu64 "}", op->instances,
+                       op->keys, op->rows, op->state_bytes, op->inline_bytes, op->in_flight_bytes);
     }
     wr_sbuf_addz(out, "]}");
 }
@@ -191,6 +196,7 @@ static void ls_text(const state_view *v, wr_sbuf *out) {
     wr_text_size((int64_t)v->ck.file.len, out);
     wr_sbuf_printf(out, " in %s", strrchr(v->ck.path, '/') + 1);
     if (v->ck.files.n) wr_sbuf_printf(out, ", %u file%s of the tier with ", v->ck.files.n, v->ck.files.n == 1 ? "" : "s"), wr_text_size((int64_t)v->tier_bytes, out);
+    if (v->in_flight_bytes) wr_sbuf_printf(out, "; unaligned: %" PRIu64 " rows in flight, ", v->in_flight_rows), wr_text_size((int64_t)v->in_flight_bytes, out);
     wr_sbuf_addc(out, '\n');
     for (uint32_t i = 0; i < v->ops.n; i++) {
         const state_op *op = &v->ops.at[i];
@@ -201,7 +207,9 @@ static void ls_text(const state_view *v, wr_sbuf *out) {
         wr_text_size(op->state_bytes, out);
         wr_sbuf_addz(out, " in memory, ");
         wr_text_size((int64_t)op->inline_bytes, out);
-        wr_sbuf_printf(out, " in the manifest  %.*s\n", WR_FMT(op->title));
+        wr_sbuf_addz(out, " in the manifest");
+        if (op->in_flight_bytes) wr_sbuf_addz(out, " + "), wr_text_size((int64_t)op->in_flight_bytes, out), wr_sbuf_addz(out, " in front of it");
+        wr_sbuf_printf(out, "  %.*s\n", WR_FMT(op->title));
     }
     if (!v->ops.n) wr_sbuf_addz(out, "  no operator keeps anything (the job had ended)\n");
 }

@@ -10,6 +10,7 @@ typedef struct state_op {            /* summed over instances */
     uint64_t keys, rows;
     int64_t  state_bytes;            /* in memory, as the operator counted it */
     uint64_t inline_bytes;           /* in the manifest */
+    uint64_t in_flight_bytes;        /* in front of it, in the manifest */
     uint32_t instances, n_keys;
     wr_str   key_names[STATE_KEYS_MAX];
     wr_type  key_types[STATE_KEYS_MAX];
@@ -24,6 +25,7 @@ typedef struct state_view {
     wr_tier      *tier;              /* NULL: nothing of this checkpoint is in one, or it is not opened */
     char          tier_dir[512];
     uint64_t      tier_bytes;
+    uint64_t      in_flight_rows, in_flight_bytes; /* an unaligned checkpoint: rows on their way between operators, in the manifest */
 } state_view;
 /* epoch 0: the newest valid one. with_tier: entries in the tier can be read. */
 wr_status state_open(const char *dir, uint64_t epoch, bool with_tier, state_view *out, wr_err *err);

@@ -42,8 +42,10 @@ static void read_sections(state_view *v) {
             op->inline_bytes += s->content.len;
             op->instances++;
         }
+        if (s->kind == WR_SECTION_CHANNELS && wr_checkpoint_find(&v->ck, WR_SECTION_OPERATOR, s->owner)) op_of(v, s->owner)->in_flight_bytes += s->content.len;
         if (s->kind == WR_SECTION_ABOUT) read_about(op_of(v, s->owner), s->content);
     }
+    wr_checkpoint_in_flight(&v->ck, &v->in_flight_rows, &v->in_flight_bytes);
     for (uint32_t i = 0; i < v->ck.files.n; i++) v->tier_bytes += v->ck.files.at[i].bytes;
 }
 

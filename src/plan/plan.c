@@ -59,6 +59,9 @@ static void apply_settings(driver *d, wr_span at) {
     int64_t us;
     wr_str  every = wr_catalog_get(c, "execution.checkpointing.interval");
     if (every.len && (!wr_parse_duration(every, &us) || us <= 0)) bad_setting(d, at, "execution.checkpointing.interval", every, "a duration such as '10 s'");
+    wr_str wait = wr_catalog_get(c, "execution.checkpointing.aligned-checkpoint-timeout"), overtake = wr_catalog_get(c, "execution.checkpointing.unaligned.enabled");
+    if (wait.len && (!wr_parse_duration(wait, &us) || us < 0)) bad_setting(d, at, "execution.checkpointing.aligned-checkpoint-timeout", wait, "a duration such as '1 s', or '0'");
+    if (!wr_str_ieq(overtake, WR_STR("true")) && !wr_str_ieq(overtake, WR_STR("false"))) bad_setting(d, at, "execution.checkpointing.unaligned.enabled", overtake, "'true' or 'false'");
     static const char *const numbers[] = {"execution.checkpointing.num-retained", "execution.checkpointing.tolerable-failed-checkpoints"};
     for (size_t i = 0; i < WR_COUNT_OF(numbers); i++) {
         wr_str text = wr_catalog_get(c, numbers[i]);

@@ -18,14 +18,31 @@
 #include <stdlib.h>
 
 #define AS_IT_WAS "run the job as it was, with its settings, and stop it with Ctrl-C or SIGTERM: its last checkpoint then holds no such rows"
-enum { SECTION_VERSION = 1, ROWS_AT = 0, FREE_SHARE = 4 };
+enum { SECTION_VERSION = 1, ROWS_AT = 0, FREE_SHARE = 4, PATIENCE_MIN_US = 100000, PATIENCE_MAX_US = 1000000 };
 
 /* ---- overtaking ---- */
 bool inflight_wanted(const worker *w) { return atomic_load_explicit(&w->job->overtake, memory_order_acquire) > w->overtook; }
 
-static bool waited(const wr_job *job) {
+/* How long barriers may wait. Unless it is set: half of what the last checkpoint took beside waiting, so that one stuck sink does not double it. */
+static int64_t patience_us(const wr_job *job) {
+    if (job->opts.aligned_timeout_us >= 0) return job->opts.aligned_timeout_us;
+    if (!job->epochs_done) return PATIENCE_MAX_US;
+    const wr_checkpoint_report *last = &job->history[(job->epochs_done - 1) % WR_CHECKPOINT_HISTORY];
+    return WR_MIN(WR_MAX((last->total_us - last->waiting_us) / 2, (int64_t)PATIENCE_MIN_US), (int64_t)PATIENCE_MAX_US);
+}
+
+static bool may_overtake(wr_job *job) {
+    if (!job->opts.unaligned || !job->epoch_open || job->times.writing || job->times.aligned_only) return false;
+    return atomic_load(&job->overtake) != atomic_load(&job->barrier_epoch) && atomic_load(&job->acks_left);
+}
+
+static int64_t waits_us(wr_job *job) { return patience_us(job) - (wr_mono_us(job->opts.world) - job->times.begun_us); }
+
+int64_t inflight_wait_us(wr_job *job, int64_t most_us) { return may_overtake(job) ? WR_MIN(most_us, WR_MAX(waits_us(job), (int64_t)1000)) : most_us; }
+
+static bool waited(wr_job *job) {
     if (job->opts.aligned_timeout_steps) return job->steps - job->times.begun_step >= job->opts.aligned_timeout_steps;
-    return wr_mono_us(job->opts.world) - job->times.begun_us >= job->opts.aligned_timeout_us;
+    return waits_us(job) <= 0;
 }
 
 static bool firings_fit(wr_job *job) {
@@ -34,10 +51,8 @@ static bool firings_fit(wr_job *job) {
 }
 
 void inflight_consider(wr_job *job) {
-    uint64_t epoch = atomic_load(&job->barrier_epoch);
-    if (!job->opts.unaligned || !job->epoch_open || job->times.writing || job->times.aligned_only) return;
-    if (atomic_load(&job->overtake) == epoch || !atomic_load(&job->acks_left) || !waited(job) || !firings_fit(job)) return;
-    atomic_store_explicit(&job->overtake, epoch, memory_order_release);
+    if (!may_overtake(job) || !waited(job) || !firings_fit(job)) return;
+    atomic_store_explicit(&job->overtake, atomic_load(&job->barrier_epoch), memory_order_release);
     job_wake_all(job);
 }
 

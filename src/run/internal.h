@@ -359,6 +359,7 @@ wr_status lookup_asker_new(wr_job *job, node *n, wr_asker **out, wr_err *err);
 /* inflight.c */
 bool      inflight_wanted(const worker *w);                                      /* this worker is to let the barrier overtake */
 void      inflight_consider(wr_job *job);                                        /* coordinator: has the open epoch waited for long enough? */
+int64_t   inflight_wait_us(wr_job *job, int64_t most_us);                        /* until that is to be considered again */
 wr_status inflight_overtake(worker *w, wr_err *err);
 void      inflight_record(task *t, bool *progress);
 wr_status inflight_restore(wr_job *job, const wr_checkpoint *ck, wr_err *err);   /* operators are loaded */

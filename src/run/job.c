@@ -152,7 +152,7 @@ static wr_status run_threads(wr_job *job, wr_err *err) {
         status = coordinate(job, &leave, err);
         image_tick(job);
         if (job->opts.tick) job->opts.tick(job->opts.tick_arg, job);
-        if (!leave && status == WR_OK) wr_bell_wait(job->bell, TICK_US);
+        if (!leave && status == WR_OK) wr_bell_wait(job->bell, inflight_wait_us(job, TICK_US));
     }
     atomic_store(&job->stop, 2);
     job_wake_all(job);

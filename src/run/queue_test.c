@@ -29,6 +29,37 @@ static void order_and_bytes(void **state) {
     assert_int_equal(wr_account_bytes(&acct), 0);
 }
 
+static void add_seq(void *arg, const msg *m) {
+    if (m->kind != MSG_BARRIER) *(uint64_t *)arg = *(uint64_t *)arg * 3 + m->seq;
+}
+
+/* What is in front of a barrier is seen in order, over several segments and past an older barrier, and stays where it is. */
+static void in_front_of_a_barrier(void **state) {
+    (void)state;
+    wr_account acct;
+    wr_account_init(&acct, NULL, "q", 0);
+    for (uint64_t n = 0; n < 200; n += 7) {
+        queue   *q = queue_new(&acct);
+        uint64_t want = 0, got = 0;
+        for (uint64_t i = 0; i < 31; i++) queue_push(q, (msg){.kind = MSG_WATERMARK, .seq = 99});
+        for (uint64_t i = 0; i < 31; i++) queue_pop(q);
+        queue_push(q, (msg){.kind = MSG_BARRIER, .seq = 1});
+        for (uint64_t i = 0; i < n; i++) {
+            queue_push(q, (msg){.kind = MSG_WATERMARK, .seq = i});
+            want = want * 3 + i;
+        }
+        assert_int_equal(queue_barrier(q), 1);
+        queue_push(q, (msg){.kind = MSG_BARRIER, .seq = 2});
+        queue_push(q, (msg){.kind = MSG_WATERMARK, .seq = 1000});
+        assert_int_equal(queue_barrier(q), 2);
+        queue_each(q, 2, add_seq, &got);
+        assert_int_equal(got, want);
+        assert_int_equal(queue_peek(q)->kind, MSG_BARRIER);
+        assert_int_equal(queue_peek(q)->seq, 1);
+        queue_free(q);
+    }
+}
+
 static void produce(void *arg) {
     for (uint64_t i = 0; i < MESSAGES; i++) queue_push(arg, (msg){.kind = MSG_WATERMARK, .seq = i, .bytes = 1});
 }
@@ -88,7 +119,7 @@ static void the_bound_follows_the_consumer(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(order_and_bytes), cmocka_unit_test(two_threads),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(order_and_bytes), cmocka_unit_test(in_front_of_a_barrier), cmocka_unit_test(two_threads),
                                        cmocka_unit_test(the_bound_follows_the_consumer)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ typedef struct wr_run_opts {
     const char *restore_from;          /* a savepoint, or s3://..., to begin from when state_dir and checkpoint_to hold no checkpoint; NULL: none */
     const char *checkpoint_to;         /* s3://bucket/prefix: checkpoints are copied there before they count; NULL or "": nowhere. Ignored in simulation */
     bool        unaligned;             /* barriers may overtake what is queued ... */
-    int64_t     aligned_timeout_us;    /* ... when they have waited for so long */
+    int64_t     aligned_timeout_us;    /* ... when they have waited for so long; -1: as the checkpoint before took (inflight.c) */
     uint32_t    checkpoints_kept;      /* 0 = WR_CHECKPOINTS_KEPT */
     uint32_t    failed_checkpoints;    /* so many attempts to write one may fail in a row */
     int64_t     tier_attach_bytes;     /* state of an operator's instance from this size on goes through the tier; 0 = the default (1 MiB), -1 = always */

@@ -138,6 +138,7 @@ static wr_status run(carry *c, wr_err *err) {
     bool      found = false;
     WR_TRY(wr_checkpoint_open(world, c->opts->state_dir, c->opts->accept_older, &c->old, &found, err));
     wr_assert(found);
+    WR_TRY(wr_checkpoint_check_settled(&c->old, "an upgrade", err));
     WR_TRY(wr_dir_remove(world, c->before, err));
     WR_TRY(wr_checkpoint_export(world, c->opts->state_dir, &c->old, c->before, err));
     if (c->upgrade->rebuild && c->old.epoch > 1) WR_TRY(rebuild(c, err)); /* epoch 1 stands before the first row */

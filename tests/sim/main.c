@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DISTURBED_MAX = 6, TRACE_EVERY = 8, SECONDS_A_SEED = 60 };
+enum { DISTURBED_MAX = 6, TRACE_EVERY = 8, SECONDS_A_SEED = 10 };
 
 typedef struct options { const char *root, *job; uint64_t seeds, from, seed; bool one, verbose, faults; uint32_t processes; } options;
 static options opt = {.root = ".", .from = 1};
@@ -155,7 +155,7 @@ static wr_run_opts settings(run *r) {
     ro.failed_checkpoints = (uint32_t)below(r, 3);
     if (below(r, 4)) ro.checkpoint_every_steps = 2 + spread(r, 8);
     else ro.checkpoint_interval_us = r->world->step_us * (int64_t)(10 + spread(r, 12));
-    ro.unaligned = below(r, 3) != 0; if (getenv("NOUNAL")) ro.unaligned = false;
+    ro.unaligned = below(r, 3) != 0;
     if (ro.checkpoint_every_steps) ro.aligned_timeout_steps = spread(r, 6) - 1;
     else ro.aligned_timeout_us = r->world->step_us * (int64_t)(spread(r, 10) - 1);
     if (!r->job->sql && ro.chunk_bytes == 64) ro.chunk_bytes = 1000; /* larger logs */
@@ -279,7 +279,7 @@ static bool check_seed(uint64_t seed) {
     if (ok && (opt.one || seed % TRACE_EVERY == 0)) {
         bool verbose = opt.verbose;
         opt.verbose = false;
-        ok = run_seed(seed, &r) && (r.tier || r.world->trace == trace); /* RocksDB has threads of its own */
+        ok = run_seed(seed, &r) && (r.tier || r.world->tiered || r.world->trace == trace); /* RocksDB has threads of its own */
         if (!ok) printf("FAIL seed %llu, job '%s': a second run took other steps\n", (unsigned long long)seed, r.job->name);
         opt.verbose = verbose;
         close_run(&r);

@@ -23,6 +23,7 @@ typedef struct sim_world {
     uint64_t   calls, syncs;      /* of this attempt */
     uint64_t   trace;             /* hash of every call and its outcome since the beginning */
     uint32_t   fired;             /* faults that struck in this attempt */
+    bool       tiered;            /* RocksDB wrote a table: its name depends on its content, which is never the same twice */
     bool       off;               /* the machine is off: nothing works */
     bool       verbose;
     uint32_t   sector_bytes;

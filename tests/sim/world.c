@@ -159,6 +159,7 @@ static verdict enter(sim_world *w, const char *what, const char *path, bool sync
     d->mono_us += 1 + (int64_t)dice(w, (uint64_t)w->step_us) + (w->faults.slow && (syncs || *what == 'w') ? 3000000 : 0);
     mix(w, wr_hash_bytes(what, strlen(what)));
     mix(w, wr_hash_bytes(path, strlen(path)));
+    w->tiered = w->tiered || strstr(path, ".sst") != NULL;
     if (w->off) {
         wr_mutex_unlock(w->lock);
         fail(err, "58030", what, path, "the machine is off");
