@@ -284,6 +284,8 @@ static wr_status run_once(wr_session *s, const wr_job_plan *plan, setting *set, 
         ro.chunk_bytes = set->calm ? 0 : chunks[wr_rng_below(&rng, WR_COUNT_OF(chunks))];
         ro.seed = wr_rng_next(&rng);
         ro.checkpoint_every_steps = set->calm ? UINT64_MAX : 1 + steps / 32 + wr_rng_below(&rng, 1 + steps / 2);
+        ro.unaligned = !set->calm;
+        ro.aligned_timeout_steps = set->calm ? 0 : 1 + wr_rng_below(&rng, 1 + steps / 16);
         ro.crash_after_steps = set->calm || crashes >= set->crashes ? 0 : 1 + wr_rng_below(&rng, steps);
         wr_account_init(&s->acct, NULL, "weir", wr_session_memory(s));
         wr_job   *job = NULL;
