@@ -227,10 +227,11 @@ static wr_status emit_empty(group_agg *g, wr_out *out, wr_err *err) {
 
 static wr_status group_agg_on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more, wr_err *err) {
     group_agg *g = (group_agg *)op;
+    bool ended = g->wm_us == WR_TIME_MAX; /* before a restart: the end is said again then */
     *more = false;
     g->wm_us = wm_us;
     wr_status s = sweep(g, SWEEP_SLOTS * 4, err);
-    if (s == WR_OK && wm_us == WR_TIME_MAX && g->opts.row_when_empty && !wr_kmap_count(g->map)) s = emit_empty(g, out, err);
+    if (s == WR_OK && wm_us == WR_TIME_MAX && !ended && g->opts.row_when_empty && !wr_kmap_count(g->map)) s = emit_empty(g, out, err);
     if (g->aggs->has_heap) wr_kmap_charge(g->map, wr_aggs_heap_change(g->aggs));
     return s;
 }

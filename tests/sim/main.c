@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DISTURBED_MAX = 6, TRACE_EVERY = 8, SECONDS_A_SEED = 10 };
+enum { DISTURBED_MAX = 6, TRACE_EVERY = 8, SECONDS_A_SEED = 30 };
 
 typedef struct options { const char *root, *job; uint64_t seeds, from, seed; bool one, verbose, faults; uint32_t processes; } options;
 static options opt = {.root = ".", .from = 1};
