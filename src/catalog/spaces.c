@@ -74,6 +74,11 @@ bool wr_catalog_drop_space(wr_catalog *c, const wr_space *s) {
         const wr_space *of = wr_catalog_space_of(c, c->tables.at[i]->name, &object);
         if (of == s || (!s->database.len && wr_str_eq(of->catalog, s->catalog))) wr_catalog_drop(c, c->tables.at[i]->name);
     }
+    for (uint32_t i = c->functions.n; i-- > 0;) {
+        const wr_function *f = &c->functions.at[i];
+        const wr_space    *of = f->system ? NULL : wr_catalog_space_of(c, f->name, &object);
+        if (of && (of == s || (!s->database.len && wr_str_eq(of->catalog, s->catalog)))) wr_catalog_drop_function(c, f->name, f->temporary, false);
+    }
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->spaces.n; i++) {
         const wr_space *x = c->spaces.at[i];
