@@ -76,7 +76,7 @@ static wr_status explain_jobs(wr_session *session, const explain_args *args, wr_
     wr_prices prices;
     if (args->prices) WR_TRY(load_prices(args->prices, &prices, err));
     int64_t     every = args->job.opts.checkpoint_interval_us;
-    wr_bill_env env = {.budget_bytes = (double)wr_session_memory(session), .interval_us = (double)(every ? every : CHECKPOINT_EVERY_US),
+    wr_bill_env env = {.budget_bytes = (double)wr_session_memory(session), .tier_bytes = (double)wr_tier_share_bytes(wr_session_memory(session)), .interval_us = (double)(every ? every : CHECKPOINT_EVERY_US),
                        .workers = wr_session_workers(session), .prices = args->prices ? &prices : NULL};
     if (json) wr_sbuf_addz(out, "{\"jobs\":[");
     for (uint32_t i = 0; i < wr_session_n_steps(session); i++) {

@@ -79,6 +79,19 @@ double wr_bill_bytes(const wr_pnode *n, double after_us) {
     return sum;
 }
 
+/* All of it as the tier's files have it, before they are compressed. -1: not known. */
+double pl_bill_disk(const wr_pnode *n, double after_us) {
+    enum { ENTRY = 2 + 2 + 8 + 8 + 3 }; /* table, group and hash before the key; RocksDB's sequence number; a block's hash index and the filter */
+    double sum = 0;
+    for (uint32_t i = 0; i < n->bill.n_parts; i++) {
+        const wr_bill_part *p = &n->bill.parts[i];
+        double              units = pl_units(&p->units, after_us);
+        if (units < 0) return -1;
+        if (p->saved_bytes > 0) sum += units * (p->saved_bytes + (p->is_key ? ENTRY : 0));
+    }
+    return sum;
+}
+
 /* Of that, what is there more than once because a join is split. -1: not known. */
 double pl_bill_copies(const wr_pnode *n, double after_us) {
     double sum = 0;

@@ -48,6 +48,7 @@ static void steady_text(const wr_pnode *n, wr_sbuf *b) {
 typedef struct totals {
     double   now, day, steady, full, changed, base;
     uint32_t n_stateful, n_unknown;
+    double   disk;              /* in a day, in the tier's files before they are compressed */
     double   log_rate, log_bytes_s; /* rows and bytes a second from all sources */
     bool     log_known;
 } totals;
@@ -73,6 +74,7 @@ static totals total_of(const wr_job_plan *job, const wr_bill_env *env) {
         pl_bill_checkpoint(n, env->facts ? 0 : DAY_US, env->interval_us, &full, &changed);
         t.now += WR_MAX(now, 0.0), t.day += WR_MAX(day, 0.0), t.full += WR_MAX(full, 0.0), t.changed += WR_MAX(changed, 0.0);
         t.steady += WR_MAX(steady, 0.0);
+        t.disk += WR_MAX(pl_bill_disk(n, DAY_US), 0.0);
     }
     t.base = wr_bill_base_bytes(job, env->workers);
     add_sources(job, env->facts, &t);
@@ -162,6 +164,19 @@ static void budget_line(const wr_job_plan *job, const totals *t, const wr_bill_e
         wr_text_duration((int64_t)us, b);
         wr_sbuf_addc(b, '\n');
     }
+}
+
+/* What a budget that is passed means: state goes to disk, and the tier there takes memory of its own. */
+static bool spills(const wr_job_plan *job, const totals *t, const wr_bill_env *env) {
+    return env->budget_bytes > 0 && env->tier_bytes > 0 && t->n_unknown < t->n_stateful && pl_bill_passes_us(job, env->budget_bytes, t->base) <= DAY_US;
+}
+static void tier_line(const wr_job_plan *job, const totals *t, const wr_bill_env *env, wr_sbuf *b) {
+    if (!spills(job, t, env)) return;
+    wr_sbuf_addz(b, "  over it, what is cold is kept on disk: at most ");
+    size_text(t->disk, b);
+    wr_sbuf_addz(b, " after a day before compression, twice that while files are merged; write buffers, cache, filters and indexes take ");
+    size_text(env->tier_bytes, b);
+    wr_sbuf_addz(b, " of the budget\n");
 }
 
 static void checkpoint_line(const totals *t, const wr_bill_env *env, wr_sbuf *b) {
@@ -286,6 +301,7 @@ void pl_bill_text(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out) 
     table(job, env, out);
     total_lines(&t, env, out);
     budget_line(job, &t, env, out);
+    tier_line(job, &t, env, out);
     checkpoint_line(&t, env, out);
     money_line(&t, env, out);
     facts_line(env->facts, out);
@@ -373,6 +389,9 @@ void pl_bill_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *b) {
     json_number(b, "process_bytes_now", env->facts ? wr_bill_process_bytes(job, env->workers) : -1);
     json_number(b, "budget_bytes", env->budget_bytes > 0 ? env->budget_bytes : -1);
     json_number(b, "budget_reached_after_us", env->budget_bytes > 0 && known ? pl_bill_passes_us(job, env->budget_bytes, t.base) : -1);
+    bool spilled = spills(job, &t, env);
+    json_number(b, "tier_memory_bytes", spilled ? env->tier_bytes : -1);
+    json_number(b, "tier_disk_bytes_day_at_most", spilled ? t.disk : -1);
     json_number(b, "checkpoint_interval_us", env->interval_us);
     json_number(b, "checkpoint_bytes", known ? t.full : -1);
     json_number(b, "checkpoint_changed_bytes", known ? WR_MIN(t.changed, t.full) : -1);

@@ -343,6 +343,7 @@ void     pl_bill_node_json(const wr_pnode *n, const wr_bill_env *env, wr_sbuf *o
 double   pl_fit_total(double rows, double keys);
 double   pl_fit_power(double total, double rows, double keys, double half_rows, double half_keys);
 double   pl_units(const wr_units *u, double after_us);
+double   pl_bill_disk(const wr_pnode *n, double after_us);
 double   pl_bill_copies(const wr_pnode *n, double after_us);
 double   pl_units_of_rows(const wr_units *u, double rows);
 void     pl_bill_checkpoint(const wr_pnode *n, double after_us, double interval_us, double *full, double *changed);

@@ -54,6 +54,8 @@ int64_t budget_tier_bytes(int64_t limit_bytes) {
     return limit_bytes ? WR_MIN(WR_MAX((limit_bytes - PROCESS_BYTES) / 4, (int64_t)TIER_BYTES_MIN), (int64_t)TIER_BYTES_MAX) : 0;
 }
 
+int64_t wr_tier_share_bytes(int64_t budget_bytes) { return budget_bytes ? budget_tier_bytes(budget_bytes) + ROCKS_BYTES : 0; }
+
 /* What spilling will take that is not taken yet: state must leave so much room, or opening the tier would break the budget. */
 static int64_t spill_reserve(const wr_job *job) {
     const budget *b = &job->budget;

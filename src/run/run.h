@@ -178,6 +178,8 @@ void wr_job_checkpoint_text(const wr_job_status *status, wr_sbuf *out);
 void wr_job_checkpoints_json(const wr_job_status *status, wr_sbuf *out); /* the history: an array */
 /* One sentence on why nothing came out for a while. */
 void wr_job_why_silent(const wr_job_status *status, wr_sbuf *out);
+/* Memory that the tier on disk takes under a budget once state is spilled, RocksDB's own code and buffers included; 0: no budget. */
+int64_t wr_tier_share_bytes(int64_t budget_bytes);
 /* What a run leaves behind in its state directory for the bill: 'last-run.stats', text. Saving never fails a job. */
 void wr_stats_save(const wr_job_status *status, wr_world *world, const char *dir);
 /* In the arena; NULL: there is none that can be read. */
