@@ -25,7 +25,7 @@ static void load(void) {
 wr_status kafka_load(wr_err *err) {
     pthread_once(&once, load);
     if (!missing) return WR_OK;
-    wr_fail(err, WR_IO, "WR340", "a Kafka table needs librdkafka 2.0 or later, and %s was not found", missing);
+    wr_fail(err, WR_IO, "WR360", "a Kafka table needs librdkafka 2.0 or later, and %s was not found", missing);
     wr_err_hint(err, "apt-get install librdkafka1");
     return WR_IO;
 }
@@ -144,7 +144,7 @@ wr_status kafka_client_open(kafka_client *c, rd_kafka_type_t type, rd_kafka_conf
     c->rk = kafka.new(type, conf, text, sizeof text);
     if (c->rk) return WR_OK;
     kafka.conf_destroy(conf);
-    wr_fail(err, WR_USER, "WR341", "table '%.*s': cannot make a Kafka client: %s", WR_FMT(t->name), text);
+    wr_fail(err, WR_USER, "WR361", "table '%.*s': cannot make a Kafka client: %s", WR_FMT(t->name), text);
     if (err) err->at = t->at;
     return WR_USER;
 }

@@ -439,7 +439,7 @@ static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_e
     bool     known;
     WR_TRY(stored_epoch(s, &have, &of, &known, err));
     if (!known) {
-        wr_fail(err, WR_DATA, "WR345", "table '%.*s': it cannot be told whether the messages of epoch %" PRIu64 " reached the topic '%s'", WR_FMT(s->table), epoch, s->topic);
+        wr_fail(err, WR_DATA, "WR365", "table '%.*s': it cannot be told whether the messages of epoch %" PRIu64 " reached the topic '%s'", WR_FMT(s->table), epoch, s->topic);
         wr_err_detail(err, "the group '%s' keeps it, and has no offset: brokers forget those of a group at rest after offsets.retention.minutes (7 days)", s->group);
         wr_err_hint(err, "look at the end of the topic; then start with a new --state-dir from the right position");
         return WR_DATA;
@@ -516,7 +516,7 @@ static wr_status check_topic(kafka_sink *s, kafka_client *client, wr_err *err) {
         if (!strcmp(md->topics[i].topic, s->topic)) s->n_partitions = md->topics[i].partition_cnt;
     kafka.metadata_destroy(md);
     if (s->n_partitions) return WR_OK;
-    wr_fail(err, WR_USER, "WR343", "table '%.*s': there is no topic '%s'", WR_FMT(s->table), s->topic);
+    wr_fail(err, WR_USER, "WR363", "table '%.*s': there is no topic '%s'", WR_FMT(s->table), s->topic);
     wr_err_hint(err, "make it first (kafka-topics --create), or check its name");
     if (err) err->at = s->at;
     return WR_USER;

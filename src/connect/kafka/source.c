@@ -171,7 +171,7 @@ static wr_status ask_first(kafka_source *s, found_part *p, int64_t low, int64_t 
         if (offset >= 0) p->first = offset;
         else if (s->reset_latest) p->first = high;
         else if (!s->reset_earliest) {
-            wr_fail(err, WR_USER, "WR342", "table '%.*s': the group has no committed offset for %s[%d], so there is no place to start from", WR_FMT(s->table), p->topic, p->partition);
+            wr_fail(err, WR_USER, "WR362", "table '%.*s': the group has no committed offset for %s[%d], so there is no place to start from", WR_FMT(s->table), p->topic, p->partition);
             wr_err_hint(err, "'scan.startup.mode' = 'earliest-offset' reads all there is; 'properties.auto.offset.reset' = 'earliest' does so only where the group has none");
             if (err) err->at = s->at;
             return WR_USER;
@@ -260,7 +260,7 @@ static wr_status check_topics(kafka_source *s, wr_err *err) {
         bool   there = !name.len;
         for (uint32_t i = 0; i < s->known.n && !there; i++) there = wr_str_eq(wr_str_of(s->known.at[i].topic), name);
         if (!there) {
-            wr_fail(err, WR_USER, "WR343", "table '%.*s': there is no topic '%.*s'", WR_FMT(s->table), WR_FMT(name));
+            wr_fail(err, WR_USER, "WR363", "table '%.*s': there is no topic '%.*s'", WR_FMT(s->table), WR_FMT(name));
             wr_err_hint(err, "make it first (kafka-topics --create), or check its name");
             if (err) err->at = s->at;
             return WR_USER;
@@ -325,7 +325,7 @@ static wr_status message_error(kafka_source *s, kafka_part *p, const rd_kafka_me
     if (m->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || m->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
         int64_t low = -1, high = -1;
         (void)kafka.get_watermark_offsets(s->reader.rk, p->topic, p->partition, &low, &high);
-        wr_fail(err, WR_DATA, "WR344", "table '%.*s': offset %" PRId64 " of %s[%d] is not there", WR_FMT(s->table), p->next, p->topic, p->partition);
+        wr_fail(err, WR_DATA, "WR364", "table '%.*s': offset %" PRId64 " of %s[%d] is not there", WR_FMT(s->table), p->next, p->topic, p->partition);
         wr_err_detail(err, "the topic's retention has removed it, or the topic was made anew (the log has %" PRId64 " to %" PRId64 ")", low, high);
         wr_err_hint(err, "go on without the lost rows by starting with a new --state-dir and 'scan.startup.mode' = 'earliest-offset'; keep the log longer next time (retention.ms)");
         if (err) err->at = s->at;
@@ -600,10 +600,10 @@ static wr_status source_until(wr_source *base, wr_reader *in, wr_err *err) {
         saved_part saved;
         if (!get_part(in, &saved)) return damaged(s, err);
         kafka_part *p = part_of(s, saved.topic, saved.partition);
-        if (!p) return wr_fail(err, WR_DATA, "WR344", "table '%.*s': the partition %s[%d] was read and is not there any more", WR_FMT(s->table), saved.topic, saved.partition);
+        if (!p) return wr_fail(err, WR_DATA, "WR364", "table '%.*s': the partition %s[%d] was read and is not there any more", WR_FMT(s->table), saved.topic, saved.partition);
         p->end = saved.next;
         if (p->first > 0 && p->next < saved.next && !s->loaded && s->start == START_EARLIEST) {
-            wr_fail(err, WR_DATA, "WR344", "table '%.*s': %s[%d] begins at offset %" PRId64 " now, so it cannot be read again from its start", WR_FMT(s->table), p->topic, p->partition, p->first);
+            wr_fail(err, WR_DATA, "WR364", "table '%.*s': %s[%d] begins at offset %" PRId64 " now, so it cannot be read again from its start", WR_FMT(s->table), p->topic, p->partition, p->first);
             wr_err_hint(err, "the topic's retention has removed the beginning: keep the log longer (retention.ms)");
             return WR_DATA;
         }

@@ -24,7 +24,7 @@ static void load(void) {
 static wr_status pg_load(wr_err *err) {
     pthread_once(&once, load);
     if (!missing) return WR_OK;
-    wr_fail(err, WR_IO, "WR350", "a PostgreSQL table needs libpq, and %s was not found", missing);
+    wr_fail(err, WR_IO, "WR366", "a PostgreSQL table needs libpq, and %s was not found", missing);
     wr_err_hint(err, "apt-get install libpq5");
     return WR_IO;
 }
