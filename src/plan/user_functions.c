@@ -197,8 +197,9 @@ bool pl_describe_function(pl *p, const wr_ast_stmt *s, wr_sbuf *out) {
 static void lacks(phys *h, const wr_pnode *n, const wr_agg *a, bool retract, bool merge, const char *why_retract, const char *why_merge) {
     const char *what = wr_agg_lacks(a, retract, merge);
     if (!what) return;
-    bool is_retract = strcmp(what, "retract") == 0;
-    pl_error(h->p, "0A000", n->at, "%s has no %s, but %s", wr_agg_title(a), what, is_retract ? why_retract : why_merge);
+    bool        is_retract = strcmp(what, "retract") == 0;
+    const char *why = is_retract ? why_retract : why_merge; /* NULL: not asked for, so not lacking */
+    pl_error(h->p, "0A000", n->at, "%s has no %s, but %s", wr_agg_title(a), what, why ? why : "it is needed");
     wr_diags_hint(h->p->diags, "add %s to its weir_aggregate%s", what, is_retract ? ", or aggregate rows that are only added" : ", or use a TUMBLE window");
 }
 
