@@ -227,8 +227,18 @@ static void suspect_node(wr_replay_report *r, const wr_pnode *n, bool ties) {
         suspect_expr(r, n->calc.filter, in, n->at);
         for (uint32_t i = 0; i < n->calc.n_exprs; i++) suspect_expr(r, n->calc.exprs[i], in, n->at);
         break;
+    case WR_P_KEEP:
+        suspect_expr(r, n->keep.calc.filter, in, n->at);
+        for (uint32_t i = 0; i < n->keep.calc.n_exprs; i++) suspect_expr(r, n->keep.calc.exprs[i], in, n->at);
+        break;
     case WR_P_GROUP_AGG: suspect_aggs(r, n, n->group_agg.aggs, n->group_agg.n_aggs, n->group_agg.ttl_us, n->group_agg.ttl_event_time); break;
-    case WR_P_WINDOW_AGG: suspect_aggs(r, n, n->window_agg.aggs, n->window_agg.n_aggs, 0, true); break;
+    case WR_P_WINDOW_AGG:
+        suspect_aggs(r, n, n->window_agg.aggs, n->window_agg.n_aggs, 0, true);
+        if (n->window_agg.window.proctime) suspect(r, n->at, n->title, "goes by processing time: rows fall into other windows");
+        break;
+    case WR_P_INTERVAL_JOIN:
+        if (n->interval_join.proctime) suspect(r, n->at, n->title, "goes by processing time: other pairs are near each other");
+        break;
     case WR_P_TOP_N:
         if (ties && !n->top_n.n_unique) suspect(r, n->at, n->title, "leaves equal rows in the order of arrival");
         if (n->top_n.ttl_us) suspect(r, n->at, n->title, "forgets by the wall clock ('table.exec.state.ttl')");

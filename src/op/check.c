@@ -141,7 +141,7 @@ wr_op *wr_op_check(wr_op *inner, const wr_schema *const *inputs, uint32_t n_inpu
     for (uint32_t i = 0; i < c->n_inputs; i++) c->inputs[i] = inputs[i];
     c->output = output;
     c->append_only = output_append_only;
-    c->pairs = strcmp(inner->vt->name, "calc") != 0 && strcmp(inner->vt->name, "unnest") != 0 && strcmp(inner->vt->name, "lookup_join") != 0; /* they may leave out one of a pair */
+    c->pairs = strcmp(inner->vt->name, "calc") != 0 && strcmp(inner->vt->name, "unnest") != 0 && strcmp(inner->vt->name, "lookup_join") != 0 && strcmp(inner->vt->name, "keep") != 0; /* they may leave out one of a pair */
     c->wm_us = c->sent_us = WR_TIME_MIN;
     c->time_col = -1;
     uint32_t n_times = 0;

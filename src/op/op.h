@@ -120,6 +120,7 @@ typedef struct wr_window {
     int64_t  size_us, slide_us, offset_us; /* TUMBLE: slide = size; CUMULATE: slide = step; SESSION: size = gap */
     uint32_t time_col;                     /* event-time column of the input */
     bool     ltz;                          /* time column is TIMESTAMP_LTZ: windows align to local time of ctx->tz */
+    bool     proctime;                     /* processing time: the operator stands in a wr_proctime */
 } wr_window;
 wr_op *wr_window_tvf_new(const wr_window *window, const wr_schema *input, wr_op_ctx *ctx);
 
@@ -233,6 +234,7 @@ typedef struct wr_interval_join_opts {
     uint32_t     left_time, right_time;
     int64_t      lower_us, upper_us; /* right.time in [left.time + lower, left.time + upper], both inclusive */
     wr_expr     *residual;           /* over left ++ right columns, or NULL */
+    bool         proctime;           /* both times are processing time: it stands in a wr_proctime */
 } wr_interval_join_opts;
 wr_op *wr_interval_join_new(const wr_interval_join_opts *opts, const wr_schema *left, const wr_schema *right, wr_op_ctx *ctx);
 typedef struct wr_temporal_join_opts {  /* left is append-only; right is a changelog of versions by key */
@@ -444,6 +446,18 @@ typedef struct wr_over_opts {
 double wr_over_key_bytes(const wr_over_opts *opts, double key_bytes);
 double wr_over_row_bytes(double row_bytes); /* one that waits, or what one left behind */
 wr_op *wr_over_new(const wr_over_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+
+/* Runs an operator of event time (takes it) by processing time; the time column of each input. */
+wr_op *wr_proctime_new(wr_op *inner, int32_t left_col, int32_t right_col);
+
+/* ---- keep: filter and project where values are not determined by the row, over an input that takes rows back ---- */
+typedef struct wr_keep_opts {
+    wr_calc_opts    calc;
+    bool            plain;      /* nobody needs what was there before: as calc, nothing is kept */
+    uint32_t        n_keys;     /* the exchange hashed these */
+    const uint32_t *keys;
+} wr_keep_opts;
+wr_op *wr_keep_new(const wr_keep_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
 
 /* Wraps an operator (takes it) and asserts: column count and types match `output`, watermark strictly increases, no non-late row older than
  * the watermark allows, -U directly followed by +U of the same batch or alone, nothing after the end. Debug builds only. */

@@ -314,7 +314,7 @@ static void window_texts(account *a, double size, double pane) {
     if (o->window.kind == WR_WINDOW_SESSION) snprintf(b->keeps, sizeof b->keeps, "accumulators per open session%s%s", o->n_keys ? " of " : "", k);
     else if (o->input_is_windowed) snprintf(b->keeps, sizeof b->keeps, "accumulators per open window%s%s", per, k);
     else snprintf(b->keeps, sizeof b->keeps, "accumulators per %s%s%s pane", k, per, p);
-    snprintf(b->bounded_by, sizeof b->bounded_by, o->window.kind == WR_WINDOW_SESSION ? "keys active within %s" : "%s of event time", t);
+    snprintf(b->bounded_by, sizeof b->bounded_by, o->window.kind == WR_WINDOW_SESSION ? "keys active within %s" : o->window.proctime ? "%s of processing time" : "%s of event time", t);
 }
 
 static void bill_session(account *a) {
@@ -691,6 +691,30 @@ static void bill_lookup(account *a) {
     snprintf(b->bounded_by, sizeof b->bounded_by, "number of rows of %.*s that are there", WR_FMT(b->in[0].label));
 }
 
+/* Rows with what was computed for them, until they go. */
+static void bill_keep(account *a) {
+    const wr_keep_opts *o = &a->n->keep;
+    wr_bill *b = a->b;
+    double   kept = 1;
+    b->windows = 1;
+    b->bound = WR_BOUND_STATELESS;
+    snprintf(b->keeps, sizeof b->keeps, "nothing");
+    snprintf(b->bounded_by, sizeof b->bounded_by, "-");
+    if (o->plain) return;
+    for (uint32_t i = 0; i < o->calc.n_exprs; i++) {
+        wr_schema one = {1, &a->n->schema.fields[i]};
+        if (wr_expr_volatility(o->calc.exprs[i]) != WR_VOL_PURE) kept += pl_row_bytes(&one);
+    }
+    wr_units u = {.kind = WR_UNITS_UNKNOWN, .rate = rate_of(a, 0)};
+    if (a->in[0]) u = distinct(a, 0, -1, a->in[0]->rows, WR_MAX(a->in[0]->added - a->in[0]->removed, 0.0), a->in[0]->half_rows, 0);
+    else if (b->in[0].keys > 0) u = (wr_units){.kind = WR_UNITS_FIXED, .now = b->in[0].keys};
+    b->bound = WR_BOUND_KEYS;
+    b->key_bytes = wr_kept_row_bytes(row_len(a, 0), kept);
+    add_part(a, true, b->key_bytes, ROW_HEAD + row_len(a, 0) + kept, u, "a row and what was computed for it, until it is taken back");
+    snprintf(b->keeps, sizeof b->keeps, "values that come out differently each time (random, the clock), for the retraction of their rows");
+    snprintf(b->bounded_by, sizeof b->bounded_by, "number of rows of %.*s that are there", WR_FMT(b->in[0].label));
+}
+
 static void bill_over(account *a) {
     const wr_over_opts *o = &a->n->over;
     wr_bill *b = a->b;
@@ -816,6 +840,7 @@ static void bill_node(wr_pnode *n, const wr_bill_facts *facts, wr_arena *arena) 
     case WR_P_MATCH: bill_match(&a); break;
     case WR_P_OVER: bill_over(&a); break;
     case WR_P_LOOKUP_JOIN: bill_lookup(&a); break;
+    case WR_P_KEEP: bill_keep(&a); break;
     default: bill_other(&a); break;
     }
     if (ph_is_split(n)) a.parts[0].copies = copies_of_keys(&a);

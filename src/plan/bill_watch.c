@@ -89,6 +89,7 @@ bool wr_bill_watch_of(const wr_pnode *n, uint32_t input, wr_bill_watch *w) {
         w->keep_us = 0;
         break;
     case WR_P_JOIN: k = &n->join.keys; break;
+    case WR_P_KEEP: watch_keys(w, n->keep.keys, n->keep.n_keys); break;
     case WR_P_LOOKUP_JOIN: k = &n->lookup.opts.keys; break;
     case WR_P_WINDOW_JOIN:
         k = &n->window_join.keys;

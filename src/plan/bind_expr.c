@@ -544,7 +544,6 @@ static bool group_window_property(bind *b, const wr_ast_expr *e, wr_expr **out) 
         for (uint32_t i = 0; i < 4; i++) {
             if (!wr_str_ieq((wr_str){n.ptr + len, n.len - len}, wr_str_of(PROPS[i]))) continue;
             *out = NULL;
-            if (i == 3) return pl_unsupported(b->p, e->at, "use an event-time column with a WATERMARK", "%.*s (processing time)", WR_FMT(n)), true;
             if (!b->agg || !b->agg->group_window)
                 return pl_error(b->p, "42803", e->at, "%.*s needs GROUP BY %s(...) in the same query", WR_FMT(n), KINDS[k]), true;
             const wr_ast_call *g = &b->agg->group_window->call;
@@ -556,7 +555,9 @@ static bool group_window_property(bind *b, const wr_ast_expr *e, wr_expr **out) 
             wr_sbuf_free(&d);
             if (!same) return pl_error(b->p, "42803", e->at, "%.*s must have the arguments of the %s in GROUP BY", WR_FMT(n), KINDS[k]), true;
             wr_type t = i < 2 ? wr_type_not_null(wr_type_prec(WR_T_TIMESTAMP, 3)) : b->agg->window_time_type;
-            *out = placeholder(b, PH_WINDOW, i, t, e->at);
+            if (i > 1 && (i == 3) != (t.attr == WR_TIME_PROCTIME))
+                return pl_error(b->p, "42803", e->at, "%.*s: the window is one of %s time", WR_FMT(n), i == 3 ? "event" : "processing"), true;
+            *out = placeholder(b, PH_WINDOW, WR_MIN(i, 2u), t, e->at);
             return true;
         }
     }

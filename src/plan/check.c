@@ -11,9 +11,9 @@ static void note(wr_diags *d, wr_severity s, wr_span at, const char *code, const
 
 static wr_volatility volatility(const wr_expr *e) { return e ? wr_expr_volatility(e) : WR_VOL_PURE; }
 
-static void check_calc(const wr_pnode *n, wr_diags *d) {
-    wr_volatility v = volatility(n->calc.filter);
-    for (uint32_t i = 0; i < n->calc.n_exprs; i++) v = WR_MAX(v, volatility(n->calc.exprs[i]));
+static void check_calc(const wr_pnode *n, const wr_calc_opts *o, wr_diags *d) {
+    wr_volatility v = volatility(o->filter);
+    for (uint32_t i = 0; i < o->n_exprs; i++) v = WR_MAX(v, volatility(o->exprs[i]));
     if (v == WR_VOL_RANDOM)
         note(d, WR_SEV_WARNING, n->at, "WR110", "this uses a random function: a replay after a crash gives other values", "make the value from the row (a hash of its key) if it must be the same");
     if (v == WR_VOL_QUERY)
@@ -70,7 +70,8 @@ const char *wr_plan_guarantee(const wr_pnode *sink, wr_sbuf *why) {
 void wr_plan_check(const wr_job_plan *job, wr_diags *d) {
     for (uint32_t i = 0; i < job->nodes.n; i++) {
         const wr_pnode *n = job->nodes.at[i];
-        if (n->kind == WR_P_CALC) check_calc(n, d);
+        if (n->kind == WR_P_CALC) check_calc(n, &n->calc, d);
+        if (n->kind == WR_P_KEEP) check_calc(n, &n->keep.calc, d);
         if (n->kind == WR_P_LOOKUP_JOIN)
             wr_diags_add(d, WR_SEV_NOTE, "WR114", n->at, "%.*s is asked when a row comes: a replay finds what it holds then", WR_FMT(n->lookup.from.table->name));
         check_state(n, d);

@@ -146,7 +146,7 @@ static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, b
         break;
     case WR_P_WINDOW_TVF: put_window(b, &n->window_tvf, in, false); break;
     case WR_P_UNNEST: wr_sbuf_printf(b, "%.*s%s", WR_FMT(in->cols[n->unnest.col].name), n->unnest.outer ? " or null" : ""); break;
-    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: case WR_P_LOCAL_AGG: case WR_P_SPREAD: break;
+    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: case WR_P_LOCAL_AGG: case WR_P_SPREAD: case WR_P_KEEP: break;
     }
     wr_sbuf_printf(b, " of (%.*s)", WR_FMT(rows));
 }
@@ -170,21 +170,21 @@ static void source_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf 
     f->rows = f->bare = table;
 }
 
-static void calc_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b) {
+static void calc_facts(wr_identities *x, const wr_pnode *n, const wr_calc_opts *o, facts *f, wr_sbuf *b) {
     const facts *in = input(x, n, 0);
     wr_schema    s = {width(n, 0), in->cols};
     f->rows = in->rows, f->bare = in->bare;
-    if (n->calc.filter) {
+    if (o->filter) {
         wr_sbuf_printf(b, "%.*s where ", WR_FMT(in->rows));
-        wr_expr_text(n->calc.filter, &s, b);
+        wr_expr_text(o->filter, &s, b);
         f->rows = keep(x, b);
     }
     for (uint32_t i = 0; i < n->schema.n; i++) {
-        if (n->calc.pass) {
+        if (o->pass) {
             f->cols[i] = in->cols[i];
             continue;
         }
-        wr_expr_text(n->calc.exprs[i], &s, b);
+        wr_expr_text(o->exprs[i], &s, b);
         f->cols[i] = column(x, b, n->schema.fields[i].type);
     }
 }
@@ -299,7 +299,8 @@ static void find_facts(wr_identities *x, const wr_pnode *n, wr_sbuf *b) {
     f->cols = wr_arena_calloc(x->arena, sizeof *f->cols * (n->schema.n + 1));
     switch (n->kind) {
     case WR_P_SOURCE: source_facts(x, n, f, b); return;
-    case WR_P_CALC: calc_facts(x, n, f, b); return;
+    case WR_P_CALC: calc_facts(x, n, &n->calc, f, b); return;
+    case WR_P_KEEP: calc_facts(x, n, &n->keep.calc, f, b); return;
     case WR_P_UNION: other_facts(x, n, f, b), union_rows(x, n, f, b); return;
     case WR_P_LOCAL_AGG: /* the same rows, some of them combined: the aggregation keeps the same */
         other_facts(x, n, f, b);
@@ -386,6 +387,11 @@ bool wr_identity_layout(const wr_identities *x, const wr_pnode *n, wr_sbuf *out)
             wr_type_text(n->over.fns[i].agg.type, out);
             wr_sbuf_addc(out, '\n');
         }
+        return true;
+    case WR_P_KEEP:
+        if (n->keep.plain) return false;
+        layout_rows(x, n, out);
+        for (uint32_t i = 0; i < n->schema.n; i++) wr_sbuf_printf(out, "kept %.*s\n", WR_FMT(x->of[n->index].cols[i].name));
         return true;
     case WR_P_LOOKUP_JOIN: /* rows under way; with rows that are taken back also what was found for them */
         layout_rows(x, n, out);

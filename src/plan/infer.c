@@ -23,6 +23,7 @@ static bool asks(phys *h, const wr_pnode *c, uint32_t input) {
     const pinfo    *ci = ph_info(h, c);
     switch (c->kind) {
     case WR_P_CALC: return ci->needs_before || !ci->has_key || (c->calc.filter && !only_key_columns(c->calc.filter, in));
+    case WR_P_KEEP: return ci->needs_before || !ci->has_key || (c->keep.calc.filter && !only_key_columns(c->keep.calc.filter, in));
     case WR_P_SINK:
     case WR_P_SPREAD: return ci->needs_before;
     case WR_P_NORMALIZE: return c->normalize.materialize;
@@ -56,6 +57,10 @@ static void set_changes(phys *h, wr_pnode *n) {
     case WR_P_TOP_N: n->top_n.emit_before = before && i->updating; break;
     case WR_P_DEDUP: n->dedup.emit_before = before && i->updating; break;
     case WR_P_NORMALIZE: n->normalize.emit_before = before; break;
+    case WR_P_KEEP: /* rows replaced by key: the last values count, and nobody asks for those before */
+        n->keep.plain = !before && !n->keep.calc.filter && of_inputs(n) == WR_CHANGES_UPSERT;
+        n->changes = of_inputs(n);
+        return;
     case WR_P_CALC:
     case WR_P_WINDOW_TVF:
     case WR_P_UNION:

@@ -60,7 +60,7 @@ typedef struct linear { int side; uint32_t col; int64_t plus_us; } linear; /* ev
 
 static bool time_column(const jx *x, int side, uint32_t col, linear *out) {
     const lnode *in = x->in[side];
-    if (in->schema.fields[col].type.attr == WR_TIME_ROWTIME) return *out = (linear){side, col, 0}, true;
+    if (in->schema.fields[col].type.attr != WR_TIME_NONE) return *out = (linear){side, col, 0}, true;
     const lwin *w = &in->props.win; /* window_end = window_time + 1 ms; window_start = window_end - size */
     if (!w->on || w->ltz || w->time < 0 || in->schema.fields[w->time].type.attr != WR_TIME_ROWTIME) return false;
     if ((int32_t)col == w->end) return *out = (linear){side, (uint32_t)w->time, MS}, true;
@@ -321,7 +321,7 @@ static lnode *lookup_join(jx *x, const wr_exprs *conjuncts) {
 
 static bool same_window(const lwin *a, const lwin *b) {
     return a->window.kind == b->window.kind && a->window.size_us == b->window.size_us && a->window.slide_us == b->window.slide_us &&
-           a->window.offset_us == b->window.offset_us && a->ltz == b->ltz && a->window.kind != WR_WINDOW_SESSION;
+           a->window.offset_us == b->window.offset_us && !a->window.proctime && !b->window.proctime && a->ltz == b->ltz && a->window.kind != WR_WINDOW_SESSION;
 }
 
 static lnode *window_join(jx *x) {
@@ -361,7 +361,9 @@ static lnode *interval_join(jx *x, const wr_exprs *conjuncts) {
         if (!take_key(&y, conjuncts->at[i])) wr_arr_apush(x->p->arena, &y.rest, conjuncts->at[i]);
     }
     if (!r.has_low || !r.has_high) return NULL;
-    if (x->in[0]->schema.fields[r.left].type.id != x->in[1]->schema.fields[r.right].type.id) return NULL;
+    const wr_type *lt = &x->in[0]->schema.fields[r.left].type, *rt = &x->in[1]->schema.fields[r.right].type;
+    if (lt->id != rt->id || lt->attr != rt->attr) return NULL;
+    y.j->join.proctime = lt->attr == WR_TIME_PROCTIME;
     y.j->join.left_time = r.left, y.j->join.right_time = r.right;
     y.j->join.lower_us = r.low, y.j->join.upper_us = r.high;
     return finish(&y, L_INTERVAL_JOIN, false, (int32_t)r.left, (int32_t)r.right);

@@ -65,7 +65,7 @@ struct lnode {
         struct {
             wr_join_kind kind;
             wr_expr *cond;                     /* over left ++ right, NULL = true */
-            bool     temporal, null_aware, is_subquery;
+            bool     temporal, null_aware, is_subquery, proctime; /* proctime: of an interval join */
             uint32_t as_of;                    /* temporal: time column of the left side */
             wr_lookup_join_opts *lookup;       /* temporal, as of processing time: what the hint says; in[1] is a scan that is never run */
             int64_t  ttl_us[2];                /* -1 = not said */

@@ -109,6 +109,10 @@ static lnode *below_calcs(pl *p, lnode *agg_in, wr_expr ***exprs) {
 /* Output of a window aggregation back in the order of GROUP BY keys, then aggregates (then bounds for the old form). */
 static lnode *window_agg_node(pl *p, lnode *a, lnode *in, wr_window window, const uint32_t *keys, uint32_t n_keys, const wr_agg *aggs, int32_t in_start, int32_t in_end,
                               wr_type time_type, const int8_t *role) {
+    if (window.proctime && in->props.updating) {
+        pl_error(p, "0A000", a->at, "a window of processing time takes only inserts, but '%.*s' changes rows: a retraction would come in another window than its row", WR_FMT(pl_label(in)));
+        return NULL;
+    }
     lnode *w = pl_node(p, L_WINDOW_AGG, a->at, 1, in, NULL);
     w->label = a->label;
     w->agg = a->agg;
@@ -150,7 +154,7 @@ static lnode *window_agg_node(pl *p, lnode *a, lnode *in, wr_window window, cons
 static wr_type window_time_type(const wr_field *time) {
     wr_type t = wr_type_not_null(time->type);
     t.prec = 3;
-    t.attr = WR_TIME_ROWTIME;
+    t.attr = time->type.attr == WR_TIME_PROCTIME ? WR_TIME_PROCTIME : WR_TIME_ROWTIME;
     return t;
 }
 
@@ -225,6 +229,8 @@ static lnode *windowed_group(pl *p, lnode *a, const int8_t *role) {
     for (uint32_t i = 0; i < a->agg.n_keys; i++)
         if (role[i] < 0) keys[n_keys++] = a->agg.keys[i];
     const lwin *w = &in->props.win;
+    if (w->window.proctime)
+        return pl_unsupported(p, a->at, "group right above the window function, with nothing but projections and filters below", "this GROUP BY of a window of processing time");
     wr_type     time = wr_type_not_null(wr_type_prec(w->ltz ? WR_T_TIMESTAMP_LTZ : WR_T_TIMESTAMP, 3));
     time.attr = WR_TIME_ROWTIME;
     return window_agg_node(p, a, a->in[0], w->window, keys, n_keys, a->agg.aggs, w->start, w->end, time, role);
@@ -309,6 +315,7 @@ static lnode *convert_top_n(pl *p, lnode *n) {
     if (first_only && !in->props.updating && attr != WR_TIME_NONE && n->rank.n_keys) return dedup(p, n);
     bool windowed = !n->rank.n_fns && w->on && !in->props.updating && w->start >= 0 && w->end >= 0 && pl_contains(n->rank.keys, n->rank.n_keys, (uint32_t)w->start) &&
                     pl_contains(n->rank.keys, n->rank.n_keys, (uint32_t)w->end);
+    windowed = windowed && !w->window.proctime; /* kept up to date instead: the rows' windows are not over by a watermark */
     n->rank.window_end = windowed ? w->end : -1;
     lprops ip = in->props;
     if (ip.updating && ip.has_key) n->rank.n_unique = ip.n_key, n->rank.unique = ip.key;
@@ -373,7 +380,7 @@ static lnode *convert_union(pl *p, lnode *n) {
 static lnode *convert_tvf(pl *p, lnode *n) {
     lnode   *in = n->in[0];
     uint32_t width = in->schema.n;
-    if (in->schema.fields[n->tvf.window.time_col].type.attr != WR_TIME_ROWTIME) {
+    if (in->schema.fields[n->tvf.window.time_col].type.attr != (n->tvf.window.proctime ? WR_TIME_PROCTIME : WR_TIME_ROWTIME)) {
         pl_error(p, "42804", n->at, "%s needs an event-time column, but '%.*s' lost that property below (a regular join or an aggregation makes it plain)", n->tvf.name,
                  WR_FMT(in->schema.fields[n->tvf.window.time_col].name));
         return NULL;

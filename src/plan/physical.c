@@ -150,6 +150,10 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
     case WR_P_OVER: put_over(b, &n->over); break;
     case WR_P_MATCH: put_match(b, &n->match); break;
     case WR_P_UNION: break;
+    case WR_P_KEEP:
+        put_expr(b, n->keep.calc.filter);
+        for (uint32_t i = 0; i < n->keep.calc.n_exprs; i++) put_expr(b, n->keep.calc.exprs[i]);
+        break;
     case WR_P_LOOKUP_JOIN:
         put_join(b, n->lookup.opts.kind, &n->lookup.opts.keys, n->lookup.opts.residual);
         wr_sbuf_printf(b, " %.*s %u %d %u %d", WR_FMT(n->lookup.from.table->name), n->lookup.opts.capacity, n->lookup.opts.ordered, n->lookup.opts.attempts, (int)n->lookup.opts.cache);
@@ -382,6 +386,28 @@ static pinfo pass_dist(phys *h, const lnode *n, const wr_pnode *in, const int32_
     return i;
 }
 
+static bool is_undetermined(const lnode *n, const wr_expr *filter, wr_expr **exprs) {
+    bool any = filter && wr_expr_volatility(filter) != WR_VOL_PURE;
+    for (uint32_t i = 0; i < n->schema.n; i++) any |= wr_expr_volatility(exprs[i]) != WR_VOL_PURE;
+    return any;
+}
+
+/* As a calc, but what is not determined by the row is kept for its retraction. It stays where its rows are, if they are by some key. */
+static wr_pnode *keep_node(phys *h, const lnode *n, wr_pnode *c, wr_pnode *in, wr_expr *filter, wr_expr **exprs, const int32_t *at) {
+    const pinfo    *f = ph_info(h, in);
+    bool            by_key = f->has_key && in->n_upsert_key;
+    uint32_t        n_keys = f->dist == DIST_SINGLE ? 0 : f->dist == DIST_HASH ? f->n_dist : by_key ? in->n_upsert_key : in->schema.n;
+    const uint32_t *keys = f->dist == DIST_HASH ? f->dist_cols : by_key ? in->upsert_key : first_cols(h, in->schema.n);
+    c->kind = WR_P_KEEP;
+    c->n_inputs = 1;
+    c->keep = (wr_keep_opts){.calc = {.filter = filter, .n_exprs = n->schema.n, .exprs = exprs}, .n_keys = n_keys, .keys = keys};
+    c->single = n_keys == 0;
+    pinfo i = pass_dist(h, n, in, at);
+    ph_input(h, &c->inputs[0], in, keys, n_keys);
+    upsert_key(c, &n->props);
+    return ph_put(h, c, i);
+}
+
 wr_pnode *ph_calc(phys *h, const lnode *n, wr_pnode *in, wr_expr *filter, wr_expr **exprs) {
     int32_t *at = wr_new_n(h->p->arena, int32_t, in->schema.n + 1);
     bool     pass = n->schema.n == in->schema.n, same_names = true;
@@ -394,6 +420,7 @@ wr_pnode *ph_calc(phys *h, const lnode *n, wr_pnode *in, wr_expr *filter, wr_exp
     if (pass && !filter && same_names) return in;
     wr_pnode *c = ph_new(h, WR_P_CALC, n->schema, n->at);
     if (filter) c->at = filter->at;
+    if (ph_info(h, in)->updating && is_undetermined(n, filter, exprs)) return keep_node(h, n, c, in, filter, exprs, at);
     c->n_inputs = 1;
     forward(h, &c->inputs[0], in);
     c->calc = (wr_calc_opts){.filter = filter, .n_exprs = n->schema.n, .exprs = exprs, .pass = pass};
@@ -482,7 +509,7 @@ static wr_pnode *build_join(phys *h, lnode *n) {
     upsert_key(j, &n->props);
     switch (n->kind) {
     case L_INTERVAL_JOIN:
-        j->interval_join = (wr_interval_join_opts){k, keys, n->join.left_time, n->join.right_time, n->join.lower_us, n->join.upper_us, n->join.residual};
+        j->interval_join = (wr_interval_join_opts){k, keys, n->join.left_time, n->join.right_time, n->join.lower_us, n->join.upper_us, n->join.residual, n->join.proctime};
         break;
     case L_TEMPORAL_JOIN: j->temporal_join = (wr_temporal_join_opts){k, keys, n->join.left_time, n->join.right_time, n->join.residual}; break;
     case L_WINDOW_JOIN:
@@ -679,7 +706,7 @@ wr_pnode *ph_build(phys *h, lnode *n) {
 /* ---- sinks ---- */
 
 static const wr_pnode *first_changer(phys *h, const wr_pnode *n) { /* the node that makes the stream change rows */
-    while (n->kind == WR_P_CALC || n->kind == WR_P_WINDOW_TVF || n->kind == WR_P_LIMIT || n->kind == WR_P_UNION || n->kind == WR_P_UNNEST) {
+    while (n->kind == WR_P_CALC || n->kind == WR_P_KEEP || n->kind == WR_P_WINDOW_TVF || n->kind == WR_P_LIMIT || n->kind == WR_P_UNION || n->kind == WR_P_UNNEST) {
         const wr_pnode *next = NULL;
         for (uint32_t i = 0; i < n->n_inputs && !next; i++)
             if (ph_info(h, n->inputs[i].node)->updating) next = n->inputs[i].node;

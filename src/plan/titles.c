@@ -8,7 +8,7 @@
 const char *wr_pnode_kind_name(wr_pnode_kind kind) {
     static const char *const NAMES[] = {"source", "values", "calc", "window_tvf", "window_agg", "group_agg", "interval_join", "temporal_join", "join",
                                         "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg", "unnest", "over", "match",
-                                        "spread", "lookup_join"};
+                                        "spread", "lookup_join", "keep"};
     return NAMES[kind];
 }
 
@@ -27,6 +27,7 @@ static void window(wr_sbuf *b, const wr_window *w) {
     duration(b, w->size_us);
     if (w->kind == WR_WINDOW_HOP || w->kind == WR_WINDOW_CUMULATE) wr_sbuf_addz(b, w->kind == WR_WINDOW_HOP ? " every " : " step "), duration(b, w->slide_us);
     if (w->offset_us) wr_sbuf_addz(b, " offset "), duration(b, w->offset_us);
+    if (w->proctime) wr_sbuf_addz(b, " of processing time");
 }
 
 static void agg_list(wr_sbuf *b, const wr_schema *in, const wr_agg *a, uint32_t n) {
@@ -79,16 +80,16 @@ static void spread_title(wr_sbuf *b, const wr_pnode *n, const wr_schema *in) {
     wr_expr_text(o->hot, in, b);
 }
 
-static void calc_title(wr_sbuf *b, const wr_pnode *n) {
+static void calc_title(wr_sbuf *b, const wr_pnode *n, const wr_calc_opts *o) {
     const wr_schema *in = &n->inputs[0].node->schema;
-    if (n->calc.filter) {
+    if (o->filter) {
         wr_sbuf_addz(b, "where ");
-        wr_expr_text(n->calc.filter, in, b);
-        if (n->calc.pass) return;
+        wr_expr_text(o->filter, in, b);
+        if (o->pass) return;
         wr_sbuf_addz(b, "; ");
     }
-    for (uint32_t i = 0; i < n->calc.n_exprs; i++) {
-        const wr_expr *e = n->calc.exprs[i];
+    for (uint32_t i = 0; i < o->n_exprs; i++) {
+        const wr_expr *e = o->exprs[i];
         wr_sbuf_addz(b, i ? ", " : "");
         wr_expr_text(e, in, b);
         bool renamed = e->kind != WR_E_COL || !wr_str_eq(in->fields[e->col].name, n->schema.fields[i].name);
@@ -169,7 +170,8 @@ static void title(const wr_pnode *n, wr_sbuf *b) {
     switch (n->kind) {
     case WR_P_SOURCE: wr_sbuf_printf(b, "%.*s (%.*s)", WR_FMT(n->source.table->name), WR_FMT(n->source.table->connector)); break;
     case WR_P_VALUES: wr_sbuf_printf(b, "%u rows", n->values.n_rows); break;
-    case WR_P_CALC: calc_title(b, n); break;
+    case WR_P_CALC: calc_title(b, n, &n->calc); break;
+    case WR_P_KEEP: calc_title(b, n, &n->keep.calc); break;
     case WR_P_WINDOW_TVF: window(b, &n->window_tvf); break;
     case WR_P_WINDOW_AGG:
         if (n->window_agg.input_is_windowed) wr_sbuf_addz(b, "by window of the input");

@@ -41,11 +41,7 @@ static bool finish_window(pl *p, const spec *s, wr_span at, const int64_t *v, in
 }
 
 static bool check_time(pl *p, const char *fn, const wr_field *f, wr_span at) {
-    if (f->type.attr == WR_TIME_ROWTIME) return true;
-    if (f->type.attr == WR_TIME_PROCTIME) {
-        pl_unsupported(p, at, "use an event-time column with a WATERMARK", "%s over processing time ('%.*s')", fn, WR_FMT(f->name));
-        return false;
-    }
+    if (f->type.attr != WR_TIME_NONE) return true;
     wr_sbuf t = {0};
     wr_type_text(f->type, &t);
     pl_error(p, "42804", at, "%s needs an event-time column, but '%.*s' is a plain %.*s", fn, WR_FMT(f->name), WR_FMT(wr_sbuf_str(&t)));
@@ -113,7 +109,7 @@ static lnode *tvf_node(pl *p, lnode *in, const spec *s, wr_window window, wr_spa
     f[n] = (wr_field){free_name(p, in, "window_start"), bound};
     f[n + 1] = (wr_field){free_name(p, in, "window_end"), bound};
     f[n + 2] = (wr_field){free_name(p, in, "window_time"), time};
-    f[n + 2].type.attr = WR_TIME_ROWTIME;
+    f[n + 2].type.attr = window.proctime ? WR_TIME_PROCTIME : WR_TIME_ROWTIME;
     t->schema = (wr_schema){n + 3, f};
     t->tvf.window = window;
     t->tvf.name = s->name;
@@ -158,6 +154,7 @@ lnode *pl_bind_tvf(pl *p, const wr_ast_ref *ref, pcte *ctes) {
     if (col < 0 || !check_time(p, s->name, &in->schema.fields[col], a.time->at)) return NULL;
     w.time_col = (uint32_t)col;
     w.ltz = type.id == WR_T_TIMESTAMP_LTZ;
+    w.proctime = in->schema.fields[col].type.attr == WR_TIME_PROCTIME;
     lnode *t = tvf_node(p, in, s, w, ref->call->at);
     t->tvf.n_part = a.table->table_arg.partition_by.n;
     t->tvf.part = wr_new_n(p->arena, uint32_t, t->tvf.n_part);
@@ -188,8 +185,9 @@ bool pl_group_window(bind *b, const wr_ast_expr *e, wr_window *out, wr_type *tim
     if ((*time)->kind != WR_E_COL) f.type.attr = WR_TIME_NONE;
     if (!check_time(b->p, s->name, &f, e->call.args.at[0]->at)) return false;
     out->ltz = (*time)->type.id == WR_T_TIMESTAMP_LTZ;
+    out->proctime = f.type.attr == WR_TIME_PROCTIME;
     *time_type = wr_type_not_null((*time)->type);
     time_type->prec = 3;
-    time_type->attr = WR_TIME_ROWTIME;
+    time_type->attr = out->proctime ? WR_TIME_PROCTIME : WR_TIME_ROWTIME;
     return true;
 }

@@ -22,6 +22,7 @@ static const char *one_phase_reason(phys *h, const wr_pnode *a) {
     if (windowed && !a->window_agg.input_is_windowed) {
         const wr_window *w = &a->window_agg.window;
         if (w->kind == WR_WINDOW_SESSION) return "a session's bounds are known only when all its rows have met";
+        if (w->proctime) return "a row's window is that of the time at which it arrives";
         if (w->slide_us > w->size_us) return "rows between two windows are counted one by one";
     }
     if (retract && ph_may_take_back_unknown(h, a->inputs[0].node)) return "the source may take back rows that it never sent, which is judged row by row";

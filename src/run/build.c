@@ -141,10 +141,21 @@ static wr_op *make_op(const wr_pnode *p, wr_op_ctx *ctx) {
         return wr_calc_new(&opts, ctx);
     }
     case WR_P_WINDOW_TVF: return wr_window_tvf_new(&p->window_tvf, a, ctx);
-    case WR_P_WINDOW_AGG: return wr_window_agg_new(&p->window_agg, a, ctx);
+    case WR_P_WINDOW_AGG: {
+        wr_op *op = wr_window_agg_new(&p->window_agg, a, ctx);
+        return p->window_agg.window.proctime ? wr_proctime_new(op, (int32_t)p->window_agg.window.time_col, -1) : op;
+    }
     case WR_P_GROUP_AGG: return wr_group_agg_new(&p->group_agg, a, ctx);
     case WR_P_LOCAL_AGG: return wr_local_agg_new(&p->local_agg, ctx);
-    case WR_P_INTERVAL_JOIN: return wr_interval_join_new(&p->interval_join, a, b, ctx);
+    case WR_P_INTERVAL_JOIN: {
+        wr_op *op = wr_interval_join_new(&p->interval_join, a, b, ctx);
+        return p->interval_join.proctime ? wr_proctime_new(op, (int32_t)p->interval_join.left_time, (int32_t)p->interval_join.right_time) : op;
+    }
+    case WR_P_KEEP: {
+        wr_keep_opts opts = p->keep;
+        opts.calc.input = a;
+        return opts.plain ? wr_calc_new(&opts.calc, ctx) : wr_keep_new(&opts, a, ctx);
+    }
     case WR_P_TEMPORAL_JOIN: return wr_temporal_join_new(&p->temporal_join, a, b, ctx);
     case WR_P_JOIN: return wr_join_new(&p->join, a, b, ctx);
     case WR_P_WINDOW_JOIN: return wr_window_join_new(&p->window_join, a, b, ctx);
