@@ -195,7 +195,7 @@ static bool same(const output *first, const output *other, wr_replay_report *r) 
 static void suspect(wr_replay_report *r, wr_span at, const char *what, const char *why) {
     wr_str text = wr_str_of(wr_arena_printf(r->arena, "line %u: %.200s %s", at.line, what, why));
     for (uint32_t i = 0; i < r->suspects.n; i++)
-        if (wr_str_eq(r->suspects.at[i], text)) return;
+        if (wr_str_starts(r->suspects.at[i], text)) return; /* what it reaches stands behind */
     wr_arr_apush(r->arena, &r->suspects, text);
 }
 static void suspect_expr(wr_replay_report *r, const wr_expr *e, const wr_schema *schema, wr_span at) {
@@ -258,6 +258,29 @@ static void suspect_node(wr_replay_report *r, const wr_pnode *n, bool ties) {
         if (n->join.ttl_us[0] || n->join.ttl_us[1]) suspect(r, n->at, n->title, "forgets by the wall clock ('table.exec.state.ttl')");
         break;
     default: break;
+    }
+}
+
+/* Which outputs come from plan node `at`: behind each of the suspects from `from` on. */
+static void name_outputs(wr_replay_report *r, const wr_job_plan *plan, uint32_t at, uint32_t from) {
+    bool   *reached = wr_arena_calloc(r->arena, plan->nodes.n + 1);
+    wr_sbuf names = {0};
+    reached[at] = true;
+    for (uint32_t i = at + 1; i < plan->nodes.n; i++) {
+        const wr_pnode *n = plan->nodes.at[i];
+        for (uint32_t k = 0; k < n->n_inputs; k++) reached[i] |= reached[n->inputs[k].node->index];
+        for (uint32_t k = 0; k < n->n_union; k++) reached[i] |= reached[n->union_inputs[k].node->index];
+        if (reached[i] && n->kind == WR_P_SINK) wr_sbuf_printf(&names, "%s%.*s", names.len ? ", " : "", n->sink.is_result ? 10 : (int)n->sink.table->name.len, n->sink.is_result ? "the result" : n->sink.table->name.ptr);
+    }
+    for (uint32_t i = from; i < r->suspects.n && names.len; i++)
+        r->suspects.at[i] = wr_str_of(wr_arena_printf(r->arena, "%.*s; it reaches %.*s", WR_FMT(r->suspects.at[i]), (int)WR_MIN(names.len, 300u), names.at));
+    wr_sbuf_free(&names);
+}
+static void suspect_plan(wr_replay_report *r, const wr_job_plan *plan, bool ties) {
+    for (uint32_t i = 0; i < plan->nodes.n; i++) {
+        uint32_t from = r->suspects.n;
+        suspect_node(r, plan->nodes.at[i], ties);
+        name_outputs(r, plan, i, from);
     }
 }
 
@@ -346,7 +369,7 @@ static wr_status replay_job(wr_session *s, const wr_job_plan *plan, const wr_rep
     setting   calm = {.calm = true};
     wr_status status = must_end(s, plan, err);
     uint32_t  done = 0;
-    for (uint32_t i = 0; i < plan->nodes.n; i++) suspect_node(r, plan->nodes.at[i], false);
+    suspect_plan(r, plan, false);
     if (status == WR_OK && opts->progress) opts->progress(opts->arg, 1, opts->runs);
     if (status == WR_OK) status = run_once(s, plan, &calm, 0, &first, world, dir, err);
     if (status == WR_OK) note_outputs(&first, r), done = 1;
@@ -365,7 +388,7 @@ static wr_status replay_job(wr_session *s, const wr_job_plan *plan, const wr_rep
         }
         collector_free(&other);
     }
-    for (uint32_t i = 0; i < plan->nodes.n && !r->equal; i++) suspect_node(r, plan->nodes.at[i], true);
+    if (!r->equal) suspect_plan(r, plan, true);
     r->runs = WR_MAX(r->runs, done);
     collector_free(&first);
     return status;

@@ -63,7 +63,7 @@ static wr_status get(wr_lookup *lookup, const wr_batch *keys, wr_lookup_rows *ou
     ctx.diags = &diags;
     ctx.arena = wr_arena_new(NULL);
     wr_status status = w->connector->source_new(&w->table, &ctx, &s, err);
-    if (status == WR_USER) wr_fail(err, WR_USER, "WR129", "the options of table '%.*s' do not fit together", WR_FMT(w->table.name));
+    if (status == WR_USER) wr_fail(err, WR_USER, "WR121", "the options of table '%.*s' do not fit together", WR_FMT(w->table.name));
     for (bool more = status == WR_OK; more && status == WR_OK;) {
         wr_chunk chunk = {0};
         wr_next  next;

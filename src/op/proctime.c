@@ -72,7 +72,8 @@ static wr_status save(wr_op *op, wr_sbuf *out, wr_err *err) {
 static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_err *err) {
     proctime *p = (proctime *)op;
     WR_TRY(wr_op_load_head(in, tag, VERSION, err));
-    p->clock_us = WR_MAX(p->clock_us, wr_get_i64(in));
+    int64_t clock_us = wr_get_i64(in);
+    p->clock_us = WR_MAX(p->clock_us, clock_us);
     return p->inner->vt->load(p->inner, in, from, to, err);
 }
 static void      usage(const wr_op *op, wr_op_usage *out) { ((const proctime *)op)->inner->vt->usage(((const proctime *)op)->inner, out); }

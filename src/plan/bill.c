@@ -432,7 +432,7 @@ static void bill_interval(account *a) {
     text_us(tl, sizeof tl, keep_l);
     text_us(tr, sizeof tr, keep_r);
     snprintf(b->keeps, sizeof b->keeps, "rows of %.*s for %s, of %.*s for %s", WR_FMT(b->in[0].label), tl, WR_FMT(b->in[1].label), tr);
-    snprintf(b->bounded_by, sizeof b->bounded_by, "event time: %s left, %s right", tl, tr);
+    snprintf(b->bounded_by, sizeof b->bounded_by, "%s time: %s left, %s right", o->proctime ? "processing" : "event", tl, tr);
 }
 
 static void bill_temporal(account *a) {

@@ -48,7 +48,7 @@ typedef struct asker {
 static wr_status open_table(asker *a, bool whole, wr_err *err) {
     if (a->table) return WR_OK;
     wr_status s = wr_lookup_open(&a->info, a->p->lookup.table_keys, a->p->lookup.opts.keys.n, whole, &a->ctx, &a->table, err);
-    if (s == WR_USER && !err->message[0]) wr_fail(err, WR_USER, "WR129", "the options of table '%.*s' do not fit together", WR_FMT(a->info.name));
+    if (s == WR_USER && !err->message[0]) wr_fail(err, WR_USER, "WR121", "the options of table '%.*s' do not fit together", WR_FMT(a->info.name));
     return s;
 }
 
