@@ -39,7 +39,6 @@ typedef struct wr_table {
     uint32_t         n_view_columns;
     const wr_str    *view_columns;
     wr_str           home_catalog, home_database; /* views: where the names in the query are looked up */
-    bool             is_partitioned;
 } wr_table;
 wr_str wr_table_option_get(const wr_table *table, const char *key); /* ptr NULL if absent */
 

@@ -66,7 +66,7 @@ static bool named(const wr_ast_type *ast, wr_diags *diags) {
     wr_sbuf text = {0};
     wr_sql_name_text(ast->name, &text);
     static const char *const NAMES[] = {"BOOLEAN", "TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "NUMERIC", "CHAR",
-        "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "ARRAY", "MAP", "ROW", "MULTISET"};
+        "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "ARRAY", "MAP", "ROW", "MULTISET", "BITMAP", "VARIANT"};
     wr_str candidates[WR_COUNT_OF(NAMES)];
     for (size_t i = 0; i < WR_COUNT_OF(NAMES); i++) candidates[i] = wr_str_of(NAMES[i]);
     static const char *const ELSEWHERE[][2] = { /* what other databases call them */
@@ -116,8 +116,10 @@ static bool base(wr_arena *arena, const wr_ast_type *ast, wr_diags *diags, wr_ty
     case WR_AST_TYPE_MAP:
     case WR_AST_TYPE_ROW: return nested(arena, ast, diags, out);
     case WR_AST_TYPE_NULL: return *out = wr_type_of(WR_T_NULL), true;
-    case WR_AST_TYPE_VARIANT: return refuse(diags, ast->at, "VARIANT", "keep the JSON text in a STRING and use JSON_VALUE");
-    case WR_AST_TYPE_NAMED: return named(ast, diags);
+    case WR_AST_TYPE_VARIANT: return *out = wr_type_of(WR_T_VARIANT), true;
+    case WR_AST_TYPE_NAMED:
+        if (ast->name.n == 1 && wr_str_ieq(ast->name.part[0].text, WR_STR("BITMAP"))) return *out = wr_type_of(WR_T_BITMAP), true;
+        return named(ast, diags);
     }
     return false;
 }

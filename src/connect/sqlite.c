@@ -92,6 +92,7 @@ static const char *column_type(wr_type t) {
     case WR_T_INTERVAL_DS: return "INTEGER";
     case WR_T_FLOAT:
     case WR_T_DOUBLE: return "REAL";
+    case WR_T_BITMAP:
     case WR_T_BINARY:
     case WR_T_VARBINARY: return "BLOB";
     default: return "TEXT";
@@ -245,6 +246,7 @@ int sqlite_bind(sqlite3_stmt *st, int at, const wr_vec *vec, uint32_t row, wr_sb
         wr_str text = wr_sview_str((const wr_sview *)vec->data + row);
         return sqlite3_bind_text(st, at, text.ptr, (int)text.len, SQLITE_TRANSIENT);
     }
+    case WR_T_BITMAP:
     case WR_T_BINARY:
     case WR_T_VARBINARY: {
         wr_str bytes = wr_sview_str((const wr_sview *)vec->data + row);

@@ -135,6 +135,7 @@ wr_kernel wr_cast_kernel(wr_type from, wr_type to, uint32_t *flags);
 
 /* functions of the user (udf_call.c); extra[0]: its wr_udf_sig */
 wr_status wr_udf_kernel(wr_call *c);
+bool res_item_variant(wr_resolve *r); /* fn_variant.c */
 
 /* kernels chosen by storage (fn_arith.c, fn_compare.c) */
 /* time helpers (fn_time.c) */

@@ -200,6 +200,7 @@ static void value_json(const wr_vec *v, uint32_t row, const wr_tz *tz, wr_sbuf *
     case WR_T_FLOAT:
     case WR_T_DOUBLE:
     case WR_T_DECIMAL: wr_vec_text(v, row, tz, out); break;
+    case WR_T_VARIANT: wr_vec_text(v, row, NULL, out); break;
     case WR_T_CHAR:
     case WR_T_VARCHAR: wr_sbuf_add_json(out, wr_sview_str(&((const wr_sview *)v->data)[row])); break;
     case WR_T_ARRAY:
@@ -407,7 +408,7 @@ static wr_status json_of(wr_call *c) {
 bool res_json_array_of(wr_resolve *r) {
     const bool object = strcmp(r->fn->name, "JSON_OBJECT_OF") == 0;
     if (r->n != 3 || r->args[0]->type.id != WR_T_ARRAY) return false;
-    if (object && !wr_type_is_string(r->args[0]->type.kids[0].kids[0])) return res_error(r, "42804", "the keys of JSON_OBJECTAGG must be texts");
+    if (object && (r->args[0]->type.kids[0].id != WR_T_ROW || !wr_type_is_string(r->args[0]->type.kids[0].kids[0]))) return res_error(r, "42804", "the keys of JSON_OBJECTAGG must be texts");
     r->extra[0] = object;
     return res_set(r, wr_type_string(), json_of, 0);
 }

@@ -153,6 +153,7 @@ static wr_status item_map(wr_call *c) {
 bool res_item(wr_resolve *r) {
     if (r->n != 2) return false;
     wr_type t = r->args[0]->type;
+    if (t.id == WR_T_VARIANT) return res_item_variant(r);
     if (t.id == WR_T_MAP) {
         if (!wr_expr_can_coerce(r->args[1]->type, t.kids[0])) return false;
         return res_cast(r, 1, t.kids[0]) && res_set(r, t.kids[1], item_map, 0);

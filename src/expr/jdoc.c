@@ -204,6 +204,8 @@ static void print_number(wr_str s, wr_sbuf *out) {
     wr_sbuf_free(&d);
 }
 
+void wr_jdoc_key(const wr_jdoc *doc, uint32_t node, wr_sbuf *out) { unescape(doc->nodes.at[node].key, doc->nodes.at[node].key_escaped, out); }
+
 typedef struct member { wr_sbuf key; uint32_t node; } member;
 static int by_key(const void *a, const void *b) {
     const member *x = a, *y = b;
@@ -215,7 +217,7 @@ static void print_object(const wr_jdoc *doc, uint32_t node, wr_sbuf *out) {
     member  *list = wr_calloc(n ? n : 1, sizeof *list);
     for (uint32_t c = n ? node + 1 : 0; c; c = doc->nodes.at[c].next, k++) {
         list[k].node = c;
-        unescape(doc->nodes.at[c].key, doc->nodes.at[c].key_escaped, &list[k].key);
+        wr_jdoc_key(doc, c, &list[k].key);
     }
     qsort(list, n, sizeof *list, by_key);
     bool any = false;

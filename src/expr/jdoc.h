@@ -19,6 +19,7 @@ typedef struct wr_jdoc { WR_ARR(wr_jnode) nodes; } wr_jdoc;
 
 bool wr_jdoc_parse(wr_jdoc *doc, wr_str text); /* false: not JSON */
 void wr_jdoc_free(wr_jdoc *doc);
+void wr_jdoc_key(const wr_jdoc *doc, uint32_t node, wr_sbuf *out); /* appends the name of a member, as it is */
 void wr_jdoc_print(const wr_jdoc *doc, uint32_t node, bool scalar, wr_sbuf *out); /* scalar: a string without quotes */
 
 typedef enum wr_jstep_kind { WR_STEP_KEY, WR_STEP_INDEX, WR_STEP_LAST, WR_STEP_ANY } wr_jstep_kind;

@@ -40,6 +40,8 @@ static const char *letter_name(char c) {
     case 'b': return "BOOLEAN";
     case 'y': return "BYTES";
     case 'e': return "STRING | BYTES";
+    case 'm': return "BITMAP";
+    case 'v': return "VARIANT";
     default: return "ANY";
     }
 }
@@ -55,6 +57,8 @@ static const char *result_name(const char *sig, char buf[32]) {
     case 'd': return "DOUBLE";
     case 'b': return "BOOLEAN";
     case 'y': return "BYTES";
+    case 'm': return "BITMAP";
+    case 'v': return "VARIANT";
     case 'D': return "DATE";
     case 'T': return "TIMESTAMP(3)";
     case 'L': return "TIMESTAMP_LTZ(3)";

@@ -161,6 +161,8 @@ static bool letter_fits(char c, wr_type t) {
     case 'b': return t.id == WR_T_BOOLEAN;
     case 'y': return wr_type_is_binary(t);
     case 'e': return wr_type_is_string(t) || wr_type_is_binary(t);
+    case 'm': return t.id == WR_T_BITMAP;
+    case 'v': return t.id == WR_T_VARIANT;
     default: return true;
     }
 }
@@ -172,6 +174,8 @@ static wr_type letter_type(char c, wr_type t) {
     case 'n': return wr_type_of(WR_T_DOUBLE);
     case 'b': return wr_type_of(WR_T_BOOLEAN);
     case 'y': return wr_type_is_binary(t) ? t : wr_type_prec(WR_T_VARBINARY, WR_LENGTH_MAX);
+    case 'm': return wr_type_of(WR_T_BITMAP);
+    case 'v': return wr_type_of(WR_T_VARIANT);
     case 'e': return t.id == WR_T_NULL ? wr_type_string() : t;
     default: return t.id == WR_T_NULL ? wr_type_string() : t;
     }
@@ -185,6 +189,8 @@ static wr_type result_type(const char *s, const wr_resolve *r) {
     case 'd': return wr_type_of(WR_T_DOUBLE);
     case 'b': return wr_type_of(WR_T_BOOLEAN);
     case 'y': return wr_type_prec(WR_T_VARBINARY, WR_LENGTH_MAX);
+    case 'm': return wr_type_of(WR_T_BITMAP);
+    case 'v': return wr_type_of(WR_T_VARIANT);
     case 'D': return wr_type_of(WR_T_DATE);
     case 'T': return wr_type_prec(WR_T_TIMESTAMP, 3);
     case 'L': return wr_type_prec(WR_T_TIMESTAMP_LTZ, 3);

@@ -127,6 +127,8 @@ static void put_value(const wr_vec *vec, uint32_t row, const wr_json_style *styl
     }
     case WR_T_CHAR:
     case WR_T_VARCHAR: put_string(wr_sview_str((const wr_sview *)vec->data + row), out); break;
+    case WR_T_VARIANT: wr_vec_text(vec, row, NULL, out); break;
+    case WR_T_BITMAP:
     case WR_T_BINARY:
     case WR_T_VARBINARY: {
         wr_str bytes = wr_sview_str((const wr_sview *)vec->data + row);

@@ -6,6 +6,7 @@
  * Invariant  no function fails otherwise than by its wr_put; nothing here allocates but base64.                        */
 #include "format/parts.h"
 #include "format/json_simd.h"
+#include "type/bitmap.h"
 #include "type/decimal.h"
 #include <math.h>
 
@@ -292,6 +293,13 @@ wr_put wr_scalar_put(wr_str text, char sep, wr_vec *vec, uint32_t row, wr_mem *m
     case WR_T_VARCHAR: ((wr_sview *)vec->data)[row] = wr_sview_borrow(text.ptr, text.len); return WR_PUT_OK;
     case WR_T_BINARY:
     case WR_T_VARBINARY: return base64_of(text, mem, &((wr_sview *)vec->data)[row]);
+    case WR_T_BITMAP: {
+        wr_bitmap b = {0};
+        wr_put    put = base64_of(text, mem, &((wr_sview *)vec->data)[row]);
+        if (put == WR_PUT_OK && !wr_bitmap_get(&b, wr_sview_str(&((wr_sview *)vec->data)[row]))) put = WR_PUT_TYPE;
+        wr_bitmap_clear(&b);
+        return put;
+    }
     case WR_T_BOOLEAN:
         trimmed = wr_str_trim(text);
         if (wr_str_ieq(trimmed, WR_STR("true"))) ((uint8_t *)vec->data)[row] = 1;
@@ -327,6 +335,7 @@ void wr_scalar_expected(wr_type type, char sep, wr_sbuf *out) {
     case WR_T_TIME: wr_sbuf_addz(out, " as 'HH:mm:ss'"); break;
     case WR_T_TIMESTAMP: wr_sbuf_printf(out, " as 'yyyy-MM-dd%cHH:mm:ss[.fff]'", sep); break;
     case WR_T_TIMESTAMP_LTZ: wr_sbuf_printf(out, " as 'yyyy-MM-dd%cHH:mm:ss[.fff]Z'", sep); break;
+    case WR_T_BITMAP:
     case WR_T_BINARY:
     case WR_T_VARBINARY: wr_sbuf_addz(out, " as base64"); break;
     default: break;

@@ -44,7 +44,7 @@ static wr_agg_form form_of(const wr_agg *agg, bool retract) {
     case WR_AGG_COLLECT: return WR_FORM_SET;
     case WR_AGG_APPROX_COUNT_DISTINCT: return retract ? WR_FORM_COUNT : WR_FORM_HLL;
     case WR_AGG_USER: return WR_FORM_USER;
-    default: return WR_FORM_COUNT;
+    default: return wr_agg_is_bitmap(agg->kind) ? retract ? WR_FORM_SET : WR_FORM_BITMAP : WR_FORM_COUNT;
     }
 }
 static bool form_invertible(wr_agg_form f, bool distinct) {
@@ -57,6 +57,7 @@ static uint32_t form_bytes(wr_agg_form f) {
         [WR_FORM_SUMDEC] = sizeof(wr_acc_sum128), [WR_FORM_SUMF] = sizeof(wr_acc_sumf), [WR_FORM_CELL8] = sizeof(wr_acc_cell8),
         [WR_FORM_CELL] = sizeof(wr_acc_cell), [WR_FORM_SET] = sizeof(wr_acc_list), [WR_FORM_SEQ] = sizeof(wr_acc_list),
         [WR_FORM_VAR] = sizeof(wr_acc_var), [WR_FORM_HLL] = sizeof(wr_acc_list), [WR_FORM_USER] = sizeof(wr_acc_user),
+        [WR_FORM_BITMAP] = sizeof(wr_acc_list),
     };
     return sizes[f];
 }
@@ -65,7 +66,8 @@ static bool is_distinct(const wr_agg *agg, bool retract) {
     if (!agg->distinct) return false;
     switch (agg->kind) { /* the others do not notice copies */
     case WR_AGG_MIN: case WR_AGG_MAX: case WR_AGG_FIRST_VALUE: case WR_AGG_LAST_VALUE: case WR_AGG_SINGLE_VALUE: return false;
-    default: return true;
+    case WR_AGG_BITMAP_XOR: case WR_AGG_BITMAP_XOR_CARD: return true;
+    default: return !wr_agg_is_bitmap(agg->kind);
     }
 }
 static uint32_t place(uint32_t *at, uint32_t bytes, uint32_t align) {
@@ -92,7 +94,7 @@ static void slot_init(wr_aggs *a, wr_agg_slot *s, const wr_agg *agg, uint32_t *a
     if (s->distinct) s->set_at = place(at, sizeof(wr_acc_list), 8);
     if (s->class == WR_CELL_ROW) s->codec = wr_rowcodec_new(a->arena, &s->agg.arg_type, 1);
     bool text = s->class == WR_CELL_STR || s->class == WR_CELL_ROW;
-    a->has_heap |= s->distinct || s->form == WR_FORM_SET || s->form == WR_FORM_SEQ || s->form == WR_FORM_HLL || (s->form == WR_FORM_CELL && text);
+    a->has_heap |= s->distinct || s->form == WR_FORM_SET || s->form == WR_FORM_SEQ || s->form == WR_FORM_HLL || s->form == WR_FORM_BITMAP || (s->form == WR_FORM_CELL && text);
     a->invertible &= form_invertible(s->form, s->distinct);
 }
 
@@ -149,6 +151,7 @@ void wr_agg_bytes(const wr_agg *aggs, uint32_t n, bool retract_input, double *fi
         if (s->form == WR_FORM_SEQ) *per_value += sizeof(wr_seq_item) * slack * (retract_input || s->distinct ? 2 : 1);
         if (s->form == WR_FORM_SET || s->form == WR_FORM_SEQ || s->distinct)
             *fixed += sizeof(wr_list_acc) + sizeof(wr_sorted) + 2 * MALLOC_EXTRA + 8;
+        if (s->form == WR_FORM_BITMAP) *fixed += sizeof(wr_list_acc) + 2 * sizeof(wr_bitmap_box) + 2 * MALLOC_EXTRA, *per_value += 2 / 0.7; /* of numbers near each other */
         if (s->form == WR_FORM_HLL) *fixed += sizeof(wr_list_acc) + sizeof(wr_hll);
         if (s->form == WR_FORM_USER) *fixed += s->user->owned_bytes;
     }
@@ -275,7 +278,7 @@ wr_list_acc *wr_list_of(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool
     } else if (s->form == WR_FORM_SEQ) {
         l->by_seq = wr_sorted_new(sizeof(wr_seq_item));
         if (a->retract || s->distinct) l->by_value = wr_sorted_new(sizeof(wr_seq_item));
-    } else {
+    } else if (s->form == WR_FORM_HLL) {
         l->hll = wr_calloc(1, sizeof *l->hll);
         a->heap_bytes += (int64_t)sizeof *l->hll + MALLOC_EXTRA;
     }
@@ -479,6 +482,7 @@ wr_status wr_acc_one(wr_aggs *a, const wr_agg_slot *s, void *acc, wr_cell v, boo
     case WR_FORM_VAR: var_add(acc, cell_number(s, v), sign); break;
     case WR_FORM_HLL: wr_hll_add(wr_list_of(a, s, acc, false)->hll, wr_cell_hash(s, v)); break;
     case WR_FORM_USER: return wr_user_one(a, s, acc, v, sign, err);
+    case WR_FORM_BITMAP: wr_bitmap_acc_add(a, s, acc, v); break;
     }
     return WR_OK;
 }

@@ -5,19 +5,20 @@
  *            retraction or needs every value lives in ordered lists outside the block (op/sorted.h).
  * Forms      COUNT; SUM64 (wraps), SUM128, SUMDEC (overflow restarts), SUMF (Neumaier; NaN and infinities counted apart, so that they can
  *            leave again); CELL8/CELL (one value: MIN, MAX, FIRST, LAST); SET (value -> copies); SEQ (values by arrival); VAR (Welford);
- *            HLL; USER (agg_user.c). DISTINCT puts a set of values (value_set.h) in front: only the first and the last copy of a value reach the form behind it.
+ *            HLL; USER (agg_user.c); BITMAP (agg_bitmap.c). DISTINCT puts a set of values (value_set.h) in front: only the first and the last copy of a value reach the form behind it.
  * Invariant  a zeroed block is an empty accumulator; a block may be moved by memcpy; merge is commutative and associative (up to
  *            rounding), because FIRST, LAST and lists carry arrival numbers.
  * Thread     owned by one worker. Memory: lists are counted in heap_bytes; the operator charges the change once a batch.    */
 #pragma once
 #include "op/op.h"
 #include "op/sorted.h"
+#include "type/bitmap.h"
 
 typedef struct wr_cell { uint64_t w[2]; } wr_cell; /* int64, double, i128 or wr_sview, by class */
 typedef enum wr_cell_class { WR_CELL_INT, WR_CELL_F64, WR_CELL_I128, WR_CELL_STR, WR_CELL_ROW /* encoded bytes in a view */ } wr_cell_class;
 typedef enum wr_agg_form {
     WR_FORM_COUNT, WR_FORM_SUM64, WR_FORM_SUM128, WR_FORM_SUMDEC, WR_FORM_SUMF, WR_FORM_CELL8, WR_FORM_CELL, WR_FORM_SET, WR_FORM_SEQ,
-    WR_FORM_VAR, WR_FORM_HLL, WR_FORM_USER,
+    WR_FORM_VAR, WR_FORM_HLL, WR_FORM_USER, WR_FORM_BITMAP,
 } wr_agg_form;
 
 typedef struct wr_acc_count { int64_t n; } wr_acc_count;
@@ -38,6 +39,7 @@ typedef struct wr_list_acc {
     wr_sorted *by_value; /* SET: wr_set_item; SEQ with retraction or DISTINCT: wr_seq_item ordered by (value, seq) */
     wr_sorted *by_seq;   /* SEQ: wr_seq_item; owns the strings */
     wr_hll    *hll;
+    wr_bitmap  bitmap;
     wr_cell    sep;      /* LISTAGG */
 } wr_list_acc;
 
@@ -123,3 +125,11 @@ void      wr_user_save(wr_aggs *a, const wr_agg_slot *s, const wr_acc_user *acc,
 bool      wr_user_load(wr_aggs *a, const wr_agg_slot *s, wr_acc_user *acc, wr_reader *in);
 void      wr_user_drop(wr_aggs *a, const wr_agg_slot *s, wr_acc_user *acc);
 void    wr_sumf_add(wr_acc_sumf *acc, double x, int sign);
+
+/* agg_bitmap.c */
+bool wr_agg_is_bitmap(wr_agg_kind kind);
+bool wr_agg_is_bitmap_build(wr_agg_kind kind);
+void wr_bitmap_acc_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v);
+void wr_bitmap_acc_merge(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *into, const wr_acc_list *from);
+bool wr_bitmap_acc_put(wr_aggs *a, const wr_agg_slot *s, const wr_list_acc *l, wr_vec *dst, uint32_t row, wr_mem *mem); /* false: NULL */
+bool wr_bitmap_acc_load(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_str bytes);

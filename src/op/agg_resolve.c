@@ -5,7 +5,7 @@
  * Thread     read-only tables.                                                                                         */
 #include "op/agg.h"
 
-typedef enum takes { TAKES_ANY, TAKES_NUMBER, TAKES_ORDERED, TAKES_STRING } takes;
+typedef enum takes { TAKES_ANY, TAKES_NUMBER, TAKES_ORDERED, TAKES_STRING, TAKES_SMALL_INT, TAKES_BITMAP } takes;
 typedef struct agg_entry {
     const char *name;
     wr_agg_kind kind;
@@ -33,6 +33,14 @@ static const agg_entry entries[] = {
     {"COLLECT", WR_AGG_COLLECT, 1, 1, TAKES_ANY, "COLLECT([DISTINCT] any)"},
     {"ARRAY_AGG", WR_AGG_ARRAY_AGG, 1, 1, TAKES_ANY, "ARRAY_AGG([DISTINCT] any)"},
     {"APPROX_COUNT_DISTINCT", WR_AGG_APPROX_COUNT_DISTINCT, 1, 1, TAKES_ANY, "APPROX_COUNT_DISTINCT(any)"},
+    {"BITMAP_BUILD_AGG", WR_AGG_BITMAP_BUILD, 1, 1, TAKES_SMALL_INT, "BITMAP_BUILD_AGG(INT)"},
+    {"BITMAP_BUILD_CARDINALITY_AGG", WR_AGG_BITMAP_BUILD_CARD, 1, 1, TAKES_SMALL_INT, "BITMAP_BUILD_CARDINALITY_AGG(INT)"},
+    {"BITMAP_AND_AGG", WR_AGG_BITMAP_AND, 1, 1, TAKES_BITMAP, "BITMAP_AND_AGG(BITMAP)"},
+    {"BITMAP_AND_CARDINALITY_AGG", WR_AGG_BITMAP_AND_CARD, 1, 1, TAKES_BITMAP, "BITMAP_AND_CARDINALITY_AGG(BITMAP)"},
+    {"BITMAP_OR_AGG", WR_AGG_BITMAP_OR, 1, 1, TAKES_BITMAP, "BITMAP_OR_AGG(BITMAP)"},
+    {"BITMAP_OR_CARDINALITY_AGG", WR_AGG_BITMAP_OR_CARD, 1, 1, TAKES_BITMAP, "BITMAP_OR_CARDINALITY_AGG(BITMAP)"},
+    {"BITMAP_XOR_AGG", WR_AGG_BITMAP_XOR, 1, 1, TAKES_BITMAP, "BITMAP_XOR_AGG([DISTINCT] BITMAP)"},
+    {"BITMAP_XOR_CARDINALITY_AGG", WR_AGG_BITMAP_XOR_CARD, 1, 1, TAKES_BITMAP, "BITMAP_XOR_CARDINALITY_AGG([DISTINCT] BITMAP)"},
     {"SINGLE_VALUE", WR_AGG_SINGLE_VALUE, 1, 1, TAKES_ANY, "SINGLE_VALUE(any)"},
 };
 
@@ -54,7 +62,9 @@ const char *wr_agg_title(const wr_agg *agg) { return agg->kind == WR_AGG_USER ? 
 static bool type_taken(takes want, wr_type t) {
     switch (want) {
     case TAKES_NUMBER: return wr_type_is_numeric(t);
-    case TAKES_ORDERED: return !wr_type_is_nested(t) && t.id != WR_T_NULL;
+    case TAKES_ORDERED: return !wr_type_is_nested(t) && t.id != WR_T_NULL && t.id != WR_T_BITMAP && t.id != WR_T_VARIANT;
+    case TAKES_SMALL_INT: return t.id >= WR_T_TINYINT && t.id <= WR_T_INT;
+    case TAKES_BITMAP: return t.id == WR_T_BITMAP;
     case TAKES_STRING: return wr_type_is_string(t);
     default: return t.id != WR_T_NULL;
     }
@@ -64,6 +74,8 @@ static wr_type result_type(wr_arena *arena, wr_agg_kind kind, wr_type arg) {
     t.attr = WR_TIME_NONE;
     switch (kind) {
     case WR_AGG_COUNT: case WR_AGG_COUNT_STAR: case WR_AGG_APPROX_COUNT_DISTINCT: return wr_type_not_null(wr_type_of(WR_T_BIGINT));
+    case WR_AGG_BITMAP_BUILD_CARD: case WR_AGG_BITMAP_AND_CARD: case WR_AGG_BITMAP_OR_CARD: case WR_AGG_BITMAP_XOR_CARD: return wr_type_of(WR_T_BIGINT);
+    case WR_AGG_BITMAP_BUILD: return wr_type_of(WR_T_BITMAP);
     case WR_AGG_SUM: return t.id == WR_T_DECIMAL ? wr_type_decimal(38, t.scale) : t;
     case WR_AGG_SUM0: return wr_type_not_null(t.id == WR_T_DECIMAL ? wr_type_decimal(38, t.scale) : t);
     case WR_AGG_AVG: case WR_AGG_STDDEV_POP: case WR_AGG_STDDEV_SAMP: case WR_AGG_VAR_POP: case WR_AGG_VAR_SAMP:

@@ -120,6 +120,7 @@ static void merge_slot(wr_aggs *a, const wr_agg_slot *s, void *into, const void 
         wr_user_merge(a, s, &into, &of, 1);
         break;
     }
+    case WR_FORM_BITMAP: wr_bitmap_acc_merge(a, s, x, y); break;
     }
 }
 static void unmerge_slot(wr_aggs *a, const wr_agg_slot *s, void *into, const void *from) {
@@ -217,8 +218,10 @@ static void drop_list(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc) {
     if (l->by_seq) a->heap_bytes -= l->by_seq->bytes;
     if (l->hll) a->heap_bytes -= (int64_t)sizeof *l->hll + MALLOC_EXTRA;
     a->heap_bytes -= (int64_t)sizeof *l + MALLOC_EXTRA;
+    a->heap_bytes -= l->bitmap.bytes;
     wr_sorted_free(l->by_value);
     wr_sorted_free(l->by_seq);
+    wr_bitmap_clear(&l->bitmap);
     wr_free(l->hll);
     wr_free(l);
     acc->list = NULL;
@@ -228,7 +231,7 @@ void wr_aggs_drop(wr_aggs *a, void *block) {
         const wr_agg_slot *s = &a->slots[i];
         if (s->distinct) drop_list(a, s, SET_AT(block, s));
         if (s->form == WR_FORM_USER) wr_user_drop(a, s, AT(wr_acc_user, block, s));
-        if (s->form == WR_FORM_SET || s->form == WR_FORM_SEQ || s->form == WR_FORM_HLL) drop_list(a, s, AT(wr_acc_list, block, s));
+        if (s->form == WR_FORM_SET || s->form == WR_FORM_SEQ || s->form == WR_FORM_HLL || s->form == WR_FORM_BITMAP) drop_list(a, s, AT(wr_acc_list, block, s));
         else if (s->form == WR_FORM_CELL && AT(wr_acc_cell, block, s)->n && !AT(wr_acc_cell, block, s)->pad) wr_cell_drop(a, s, AT(wr_acc_cell, block, s)->v);
     }
     memset(block, 0, a->bytes);
@@ -376,6 +379,7 @@ static bool put_list(wr_aggs *a, const wr_agg_slot *s, const wr_list_acc *l, wr_
     case WR_AGG_COLLECT: return put_multiset(s, l, dst, row, mem);
     default: break;
     }
+    if (wr_agg_is_bitmap(s->agg.kind)) return wr_bitmap_acc_put(a, s, l, dst, row, mem);
     if (s->form == WR_FORM_SET) {
         if (!l || !l->by_value->count) return false;
         wr_pos p = s->least ? wr_sorted_first() : wr_sorted_last(l->by_value);
@@ -407,7 +411,7 @@ static bool put_one(wr_aggs *a, const wr_agg_slot *s, const void *acc, wr_vec *d
         if (!((const wr_acc_cell *)acc)->n || ((const wr_acc_cell *)acc)->pad) return false;
         wr_cell_put(s, ((const wr_acc_cell *)acc)->v, dst, row, mem);
         return true;
-    case WR_FORM_SET: case WR_FORM_SEQ: return put_list(a, s, ((const wr_acc_list *)acc)->list, dst, row, mem);
+    case WR_FORM_SET: case WR_FORM_SEQ: case WR_FORM_BITMAP: return put_list(a, s, ((const wr_acc_list *)acc)->list, dst, row, mem);
     case WR_FORM_VAR: return put_var(s, acc, dst, row, mem);
     case WR_FORM_HLL: {
         const wr_list_acc *l = ((const wr_acc_list *)acc)->list;
@@ -531,6 +535,13 @@ static void save_list(const wr_agg_slot *s, const wr_list_acc *l, wr_sbuf *out) 
         wr_put_bytes(out, l->hll->reg, sizeof l->hll->reg);
         return;
     }
+    if (s->form == WR_FORM_BITMAP) {
+        wr_sbuf bytes = {0};
+        wr_bitmap_put(&l->bitmap, &bytes);
+        wr_put_bytes(out, bytes.at, bytes.len);
+        wr_sbuf_free(&bytes);
+        return;
+    }
     bool             is_set = s->form == WR_FORM_SET;
     const wr_sorted *list = is_set ? l->by_value : l->by_seq;
     if (!is_set) {
@@ -560,6 +571,7 @@ static bool load_list(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_rea
         memcpy(wr_list_of(a, s, acc, false)->hll, reg.ptr, reg.len);
         return true;
     }
+    if (s->form == WR_FORM_BITMAP) return wr_bitmap_acc_load(a, s, acc, wr_get_bytes(in));
     wr_list_acc *l = wr_list_of(a, s, acc, false);
     if (s->form == WR_FORM_SEQ) {
         wr_str   sep = wr_get_bytes(in);
@@ -598,7 +610,7 @@ void wr_aggs_save(wr_aggs *a, const void *block, wr_sbuf *out) {
             save_cell(s, x->v, out);
             break;
         }
-        case WR_FORM_SET: case WR_FORM_SEQ: case WR_FORM_HLL: save_list(s, ((const wr_acc_list *)acc)->list, out); break;
+        case WR_FORM_SET: case WR_FORM_SEQ: case WR_FORM_HLL: case WR_FORM_BITMAP: save_list(s, ((const wr_acc_list *)acc)->list, out); break;
         case WR_FORM_COUNT: wr_put_i64(out, ((const wr_acc_count *)acc)->n); break;
         case WR_FORM_SUM64: wr_put_u64(out, ((const wr_acc_sum64 *)acc)->sum), wr_put_i64(out, ((const wr_acc_sum64 *)acc)->n); break;
         case WR_FORM_SUM128: case WR_FORM_SUMDEC: {
@@ -635,7 +647,7 @@ static bool load_slot(wr_aggs *a, const wr_agg_slot *s, void *acc, wr_reader *in
         *(wr_acc_cell *)acc = (wr_acc_cell){has == 2 ? v : wr_cell_own(a, s, v), seq, 1, has == 2};
         return true;
     }
-    case WR_FORM_SET: case WR_FORM_SEQ: case WR_FORM_HLL: return load_list(a, s, acc, in);
+    case WR_FORM_SET: case WR_FORM_SEQ: case WR_FORM_HLL: case WR_FORM_BITMAP: return load_list(a, s, acc, in);
     case WR_FORM_COUNT: ((wr_acc_count *)acc)->n = wr_get_i64(in); return true;
     case WR_FORM_SUM64: *(wr_acc_sum64 *)acc = (wr_acc_sum64){.sum = wr_get_u64(in)}, ((wr_acc_sum64 *)acc)->n = wr_get_i64(in); return true;
     case WR_FORM_SUM128: case WR_FORM_SUMDEC: {

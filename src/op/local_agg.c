@@ -60,8 +60,10 @@ const char *wr_agg_one_phase_reason(const wr_agg *agg, bool retract_input) {
         if (agg->distinct) return "all its distinct values would have to be sent";
         if (wr_agg_lacks(agg, false, true)) return "it has no merge";
         return agg->user->udf->decl->flags & WEIR_ANY_ORDER ? NULL : "it does not declare that its result is the same for every order of rows (WEIR_ANY_ORDER)";
-    default: return "it must see every row";
+    default: break;
     }
+    if (!wr_agg_is_bitmap(agg->kind)) return "it must see every row";
+    return retract_input || agg->distinct ? "rows can be taken back, so it keeps every value" : NULL;
 }
 
 /* ---- groups of a batch ---- */

@@ -241,7 +241,6 @@ wr_table *pl_draft_finish(pl *p, draft *d, wr_str name, wr_span at) {
     uint32_t *key = wr_new_n(p->arena, uint32_t, d->key.n);
     t->name = wr_str_dup(p->arena, name);
     t->at = at;
-    t->is_partitioned = d->partitioned;
     t->n_columns = d->columns.n;
     t->columns = d->columns.at;
     t->n_key = d->key.n;
@@ -300,7 +299,6 @@ bool pl_create_table(pl *p, const wr_ast_stmt *s) {
         else ok = false;
     }
     if (ok) ok = copy_like(p, c, &d, &m);
-    d.partitioned = c->partitioned_by.n > 0;
     if (ok) {
         ok = pl_draft_columns(p, c, c->as ? &query : NULL, &d);
         if (ok && c->as) ok = add_query_columns(p, c, &query, &d);

@@ -10,7 +10,6 @@ typedef struct draft { /* a table while it is read */
     wr_str   watermark_column;
     const wr_ast_expr *watermark;
     wr_span  watermark_at;
-    bool     partitioned;
 } draft;
 
 int       pl_draft_column(const draft *d, wr_str name); /* -1 if absent */

@@ -229,15 +229,35 @@ static lnode *fit(pl *p, lnode *q, const wr_ast_insert *in, const wr_schema *w, 
     return ok ? pl_calc(p, q, NULL, exprs, names, w->n, q->at) : NULL;
 }
 
+/* INSERT OVERWRITE, of a job that ends: one file is written anew. */
+static const wr_table *overwritten(pl *p, const wr_ast_insert *in, const wr_table *t) {
+    wr_str path = pl_table_option(t, "path");
+    if (!wr_str_ieq(wr_catalog_get(p->ctx->catalog, "execution.runtime-mode"), WR_STR("batch"))) {
+        pl_error(p, "0A000", in->name.at, "INSERT OVERWRITE is not for streams: there is no end at which the new rows could take the place of the old ones");
+        wr_diags_hint(p->diags, "SET 'execution.runtime-mode' = 'batch'; Flink refuses it in streaming mode too");
+        return NULL;
+    }
+    if (!wr_str_eq(t->connector, WR_STR("filesystem")) || !path.len || path.ptr[path.len - 1] == '/' || in->partition.n) {
+        pl_error(p, "0A000", in->name.at, "INSERT OVERWRITE is for a 'filesystem' table of one file, as a whole");
+        wr_diags_hint(p->diags, "take away the old rows with the tool of the store, then INSERT INTO");
+        return NULL;
+    }
+    wr_table        *own = wr_new(p->arena, wr_table);
+    wr_table_option *options = wr_new_n(p->arena, wr_table_option, t->n_options + 1);
+    *own = *t;
+    own->n_options = 0;
+    for (uint32_t i = 0; i < t->n_options; i++)
+        if (!wr_str_eq(t->options[i].key, WR_STR("sink.if-exists"))) options[own->n_options++] = t->options[i];
+    options[own->n_options++] = (wr_table_option){WR_STR("sink.if-exists"), WR_STR("overwrite"), in->name.at};
+    own->options = options;
+    return own;
+}
+
 static const wr_table *sink_table(pl *p, const wr_ast_insert *in) {
     const wr_table *t = pl_find_table(p, &in->name, "table");
     if (!t) return NULL;
     if (t->is_view) return pl_error(p, "42809", in->name.at, "'%.*s' is a view: INSERT needs a table", WR_FMT(t->name));
-    if (in->overwrite) {
-        pl_error(p, "0A000", in->name.at, "INSERT OVERWRITE is not for streams: there is no end at which the new rows could take the place of the old ones");
-        wr_diags_hint(p->diags, "INSERT INTO; Flink refuses it in streaming mode too");
-        return NULL;
-    }
+    if (in->overwrite && !(t = overwritten(p, in, t))) return NULL;
     const wr_connector_ref *c = p->ctx->connector ? p->ctx->connector(t->connector) : NULL;
     if (c && !c->is_sink) return pl_error(p, "0A000", in->name.at, "table '%.*s' cannot be written: connector '%s' is only a source", WR_FMT(t->name), c->name);
     if (p->ctx->check_options && !p->ctx->check_options(t, false, p->diags)) return NULL;

@@ -17,7 +17,8 @@ static void format_of(wr_type t, char out[32]) {
         [WR_T_NULL] = "n",      [WR_T_BOOLEAN] = "b", [WR_T_TINYINT] = "c",   [WR_T_SMALLINT] = "s",    [WR_T_INT] = "i",
         [WR_T_BIGINT] = "l",    [WR_T_FLOAT] = "f",   [WR_T_DOUBLE] = "g",    [WR_T_CHAR] = "u",        [WR_T_VARCHAR] = "u",
         [WR_T_BINARY] = "z",    [WR_T_VARBINARY] = "z", [WR_T_DATE] = "tdD",  [WR_T_TIME] = "ttm",      [WR_T_INTERVAL_YM] = "tiM",
-        [WR_T_INTERVAL_DS] = "tDu", [WR_T_ARRAY] = "+l", [WR_T_MULTISET] = "+l", [WR_T_MAP] = "+m",     [WR_T_ROW] = "+s"};
+        [WR_T_INTERVAL_DS] = "tDu", [WR_T_ARRAY] = "+l", [WR_T_MULTISET] = "+l", [WR_T_MAP] = "+m",     [WR_T_ROW] = "+s",
+        [WR_T_BITMAP] = "z",    [WR_T_VARIANT] = "u"};
     if (t.id == WR_T_DECIMAL) snprintf(out, 32, "d:%d,%d", t.prec, t.scale);
     else if (t.id == WR_T_TIMESTAMP || t.id == WR_T_TIMESTAMP_LTZ)
         snprintf(out, 32, "ts%c:%s", t.prec > 6 ? 'n' : 'u', t.id == WR_T_TIMESTAMP_LTZ ? "UTC" : "");

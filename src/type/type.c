@@ -35,6 +35,8 @@ static const struct tid_info {
     [WR_T_MULTISET] = {"MULTISET", WR_S_LIST, IS_NESTED},
     [WR_T_MAP] = {"MAP", WR_S_LIST, IS_NESTED},
     [WR_T_ROW] = {"ROW", WR_S_ROW, IS_NESTED},
+    [WR_T_BITMAP] = {"BITMAP", WR_S_STR, 0},
+    [WR_T_VARIANT] = {"VARIANT", WR_S_STR, 0},
 };
 
 static const struct tid_info *info_of(wr_type t) {

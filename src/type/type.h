@@ -20,6 +20,8 @@ typedef enum wr_tid {
     WR_T_ARRAY, WR_T_MULTISET,       /* kids[0] = element */
     WR_T_MAP,                        /* kids[0] = key, kids[1] = value */
     WR_T_ROW,                        /* kids[i], names[i] */
+    WR_T_BITMAP,                     /* the bytes of bitmap.h */
+    WR_T_VARIANT,                    /* a JSON value, as text: expr/fn_variant.c */
     WR_T_COUNT
 } wr_tid;
 #define WR_LENGTH_MAX 2147483647
@@ -30,7 +32,7 @@ typedef enum wr_storage {
     WR_S_I8, WR_S_I16, WR_S_I32, WR_S_I64,
     WR_S_I128,  /* DECIMAL: unscaled value */
     WR_S_F32, WR_S_F64,
-    WR_S_STR,   /* wr_sview (16 bytes) */
+    WR_S_STR,   /* wr_sview (16 bytes); BITMAP and VARIANT too */
     WR_S_LIST,  /* ARRAY, MULTISET, MAP: wr_list {offset, length} into kids */
     WR_S_ROW,   /* children only */
 } wr_storage;

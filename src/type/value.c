@@ -3,6 +3,7 @@
  * Idea       text follows Flink's CAST(x AS STRING): TRUE, 1.50, 1.0E7, 2026-01-01 00:00:09.999, [1, 2], {a=1}, (1, x); NULL inside and
  *            out is "NULL". Strings are not quoted, bytes are taken as UTF-8.                                            */
 #include "type/value.h"
+#include "type/bitmap.h"
 #include "type/datetime.h"
 #include "type/decimal.h"
 #include "type/number.h"
@@ -50,6 +51,26 @@ static int64_t int_at(const wr_vec *vec, uint32_t row) {
     }
 }
 
+/* A VARIANT's text with its DOUBLEs, the numbers that have an exponent, as CAST writes them: 1.5E3 as 1500.0. */
+static void variant_text(wr_str s, wr_sbuf *out) {
+    for (size_t i = 0, end; i < s.len; i = end) {
+        end = i + 1;
+        if (s.ptr[i] == '"') {
+            while (end < s.len && s.ptr[end] != '"') end += s.ptr[end] == '\\' ? 2 : 1;
+            end = WR_MIN(end + 1, s.len);
+        } else if (s.ptr[i] == '-' || (s.ptr[i] >= '0' && s.ptr[i] <= '9')) {
+            char   text[32];
+            double x;
+            while (end < s.len && strchr("0123456789.E-+", s.ptr[end])) end++;
+            if (memchr(s.ptr + i, 'E', end - i) && wr_parse_double((wr_str){s.ptr + i, end - i}, &x)) {
+                wr_sbuf_add(out, text, wr_text_double(x, text));
+                continue;
+            }
+        }
+        wr_sbuf_add(out, s.ptr + i, end - i);
+    }
+}
+
 void wr_vec_text(const wr_vec *vec, uint32_t row, const struct wr_tz *tz, wr_sbuf *out) {
     char   text[64];
     size_t len = 0;
@@ -72,6 +93,13 @@ void wr_vec_text(const wr_vec *vec, uint32_t row, const struct wr_tz *tz, wr_sbu
     case WR_T_VARCHAR:
     case WR_T_BINARY:
     case WR_T_VARBINARY: wr_sbuf_add_str(out, wr_sview_str((const wr_sview *)vec->data + row)); return;
+    case WR_T_VARIANT: variant_text(wr_sview_str((const wr_sview *)vec->data + row), out); return;
+    case WR_T_BITMAP: {
+        wr_bitmap b = {0};
+        if (wr_bitmap_get(&b, wr_sview_str((const wr_sview *)vec->data + row))) wr_bitmap_text(&b, out);
+        wr_bitmap_clear(&b);
+        return;
+    }
     case WR_T_DATE: len = wr_text_date(((const int32_t *)vec->data)[row], text); break;
     case WR_T_TIME: len = wr_text_time(((const int32_t *)vec->data)[row], vec->type.prec, text); break;
     case WR_T_TIMESTAMP: len = wr_text_timestamp(((const int64_t *)vec->data)[row], vec->type, ' ', text); break;
