@@ -68,7 +68,7 @@ static wr_status bitmap_to_array(wr_call *c) {
 bool res_bitmap_to_array(wr_resolve *r) {
     if (r->n != 1 || (r->args[0]->type.id != WR_T_BITMAP && r->args[0]->type.id != WR_T_NULL) || !res_cast(r, 0, wr_type_of(WR_T_BITMAP))) return false;
     wr_type *kid = wr_new(r->ctx->arena, wr_type);
-    *kid = wr_type_not_null(wr_type_of(WR_T_INT));
+    *kid = wr_type_of(WR_T_INT);
     return res_set(r, (wr_type){.id = WR_T_ARRAY, .nullable = 1, .n_kids = 1, .kids = kid}, bitmap_to_array, 0);
 }
 

@@ -153,7 +153,7 @@ bool res_compare(wr_resolve *r) {
     bool scales_differ;
     if (!same_types(r, &scales_differ)) return false;
     wr_type t = r->args[0]->type;
-    if (t.id == WR_T_BITMAP || t.id == WR_T_VARIANT) return false;
+    if (op > 1 && (t.id == WR_T_BITMAP || t.id == WR_T_VARIANT)) return res_error(r, "42804", "values of this type have no order: only = and <> are defined for them");
     if (op > 1 && wr_type_is_nested(t)) return res_error(r, "42804", "nested values have no order: only = and <> are defined for them");
     uint32_t  flags = 0;
     wr_kernel k = compare_kernel(op, wr_type_storage(t), &flags);

@@ -265,7 +265,11 @@ wr_status fn_unhex(wr_call *c) {
         char  *p = call_text(c, n);
         bool   ok = true;
         for (size_t i = 0; i < n; i++) {
-            int high = i == 0 && odd ? 0 : hex_digit(s.ptr[2 * i - odd]), low = hex_digit(s.ptr[2 * i + 1 - odd]);
+            if (i == 0 && odd) { /* as Flink: the first digit is dropped, and a byte 0 comes first */
+                p[i] = 0;
+                continue;
+            }
+            int high = hex_digit(s.ptr[2 * i - odd]), low = hex_digit(s.ptr[2 * i + 1 - odd]);
             ok &= high >= 0 && low >= 0;
             p[i] = (char)((high & 15) << 4 | (low & 15));
         }

@@ -167,6 +167,8 @@ bool res_item(wr_resolve *r) {
         return set_field(r, (uint32_t)i->value.i - 1);
     }
     if (!is_list(t)) return false;
+    const wr_expr *at = r->args[1];
+    if (at->kind == WR_E_CONST && !at->value.null && at->value.i < 1) return res_error(r, "42804", "the elements of an array count from 1, not from %lld", (long long)at->value.i);
     return res_cast(r, 1, wr_type_of(WR_T_BIGINT)) && res_set(r, t.kids[0], item_array, 0);
 }
 

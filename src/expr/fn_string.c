@@ -254,8 +254,20 @@ static const char *find(wr_str s, wr_str part, size_t from) {
     if (from > s.len || part.len > s.len - from) return NULL;
     return part.len ? memmem(s.ptr + from, s.len - from, part.ptr, part.len) : s.ptr + from;
 }
+/* The nth occurrence from the end, of those that end at or before the place -from_char counted from the end; they may overlap. */
+static int32_t char_place_back(wr_str s, wr_str part, int64_t from_char, int64_t nth) {
+    size_t  chars = wr_utf8_chars(s), width = wr_utf8_chars(part);
+    int64_t at = (int64_t)chars + from_char + 2 - (int64_t)width; /* the last place where it may begin, from 1 */
+    for (; at >= 1 && nth > 0; at--) {
+        size_t from = wr_utf8_offset(s, (size_t)at - 1);
+        if (s.len - from < part.len || (part.len && memcmp(s.ptr + from, part.ptr, part.len) != 0)) continue;
+        if (--nth == 0) return (int32_t)at;
+    }
+    return 0;
+}
 static int32_t char_place(wr_str s, wr_str part, int64_t from_char, int64_t nth) {
-    if (from_char < 1) return 0;
+    if (from_char < 0) return char_place_back(s, part, from_char, nth);
+    if (from_char == 0) return 0;
     size_t from = wr_utf8_offset(s, (size_t)from_char - 1);
     for (; nth > 0; nth--) {
         const char *hit = find(s, part, from);
@@ -270,7 +282,7 @@ wr_status fn_position(wr_call *c) {
     return WR_OK;
 }
 wr_status fn_locate(wr_call *c) {
-    for ROWS(c, r) OUT(c, int32_t)[r] = char_place(arg_str(c, 1, r), arg_str(c, 0, r), c->n_args > 2 ? ARG(c, 2, int64_t, r) : 1, 1);
+    for ROWS(c, r) OUT(c, int32_t)[r] = char_place(arg_str(c, 1, r), arg_str(c, 0, r), c->n_args > 2 ? WR_MAX(ARG(c, 2, int64_t, r), (int64_t)1) : 1, 1);
     return WR_OK;
 }
 wr_status fn_instr(wr_call *c) {

@@ -320,14 +320,12 @@ bool res_timestampadd(wr_resolve *r) {
     return res_set(r, t, timestampadd, 0);
 }
 
-static int64_t whole_months(int64_t a, int64_t b) { /* from a to b, toward zero */
+/* From a to b, toward zero. A month is over on the same day of the next one, or on its last day: 31 January to 29 February is one. */
+static int64_t whole_months(int64_t a, int64_t b) {
+    if (b < a) return -whole_months(b, a);
     wr_civil x = wr_civil_from_us(a), y = wr_civil_from_us(b);
     int64_t  n = ((int64_t)y.year - x.year) * 12 + y.month - x.month;
-    /* the day and time of day of b against those of a */
-    int64_t da = x.day * WR_US_PER_DAY + wr_floor_mod(a, WR_US_PER_DAY), db = y.day * WR_US_PER_DAY + wr_floor_mod(b, WR_US_PER_DAY);
-    if (n > 0 && db < da) n--;
-    if (n < 0 && db > da) n++;
-    return n;
+    return n - (n > 0 && wr_us_add_months(a, (int32_t)n) > b);
 }
 static wr_status timestampdiff(wr_call *c) {
     wr_time_unit u = (wr_time_unit)c->impl->extra[0];
@@ -445,12 +443,26 @@ wr_status fn_to_date(wr_call *c) {
     }
     return WR_OK;
 }
+/* yyyy-MM-dd[ HH:mm:ss[.fraction]], with fewer digits where they are not needed. */
+static bool is_default_timestamp(wr_str s) {
+    static const char seps[] = "-- ::";
+    size_t i = 0, from = 0;
+    for (int field = 0; field < 6; field++) {
+        for (from = i; i < s.len && ch_digit((unsigned char)s.ptr[i]); i++) continue;
+        if (i == from) return false;
+        if (field == 2 && i == s.len) return true;
+        if (field < 5 && (i == s.len || s.ptr[i++] != seps[field])) return false;
+    }
+    if (i < s.len && s.ptr[i] == '.') for (i++; i < s.len && ch_digit((unsigned char)s.ptr[i]);) i++;
+    return i == s.len;
+}
 static wr_status to_timestamp(wr_call *c) {
     for ROWS(c, r) {
         int64_t us = 0;
         int32_t nanos;
         bool    zoned;
-        if (text_to_us(c, arg_str(c, 0, r), c->n_args > 1, c->n_args > 1 ? arg_str(c, 1, r) : (wr_str){0}, &us, &nanos, &zoned))
+        bool    ok = c->n_args > 1 || is_default_timestamp(arg_str(c, 0, r));
+        if (ok && text_to_us(c, arg_str(c, 0, r), c->n_args > 1, c->n_args > 1 ? arg_str(c, 1, r) : (wr_str){0}, &us, &nanos, &zoned))
             OUT(c, int64_t)[r] = wr_time_ticks(c->out->type, us, nanos);
         else OUT(c, int64_t)[r] = 0, call_null(c, r);
     }
@@ -606,6 +618,11 @@ bool res_date_format(wr_resolve *r) {
     return res_set(r, wr_type_string(), date_format, 0);
 }
 
+/* Of the two instants of a time that comes twice, the later: standard time, as java.util.TimeZone. */
+static int64_t to_utc_late(const wr_tz *tz, int64_t local_us) {
+    int64_t us = wr_tz_to_utc(tz, local_us), next = us + 3 * 3600 * WR_US_PER_SECOND, late = local_us - (wr_tz_to_local(tz, next) - next);
+    return late > us && wr_tz_to_local(tz, late) == local_us ? late : us;
+}
 wr_status fn_convert_tz(wr_call *c) {
     wr_sbuf buf = {0};
     for ROWS(c, r) {
@@ -617,7 +634,7 @@ wr_status fn_convert_tz(wr_call *c) {
             call_null(c, r);
             continue;
         }
-        put_pattern(c, r, wr_tz_to_local(to, zoned ? us : wr_tz_to_utc(from, us)), nanos, WR_STR("yyyy-MM-dd HH:mm:ss"), &buf);
+        put_pattern(c, r, wr_tz_to_local(to, zoned ? us : to_utc_late(from, us)), nanos, WR_STR("yyyy-MM-dd HH:mm:ss"), &buf);
     }
     wr_sbuf_free(&buf);
     return WR_OK;

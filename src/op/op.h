@@ -104,13 +104,22 @@ void      wr_op_no_usage(const wr_op *op, wr_op_usage *out);
 wr_status wr_op_no_limit(wr_op *op, int64_t bytes, wr_err *err);
 
 /* ---- calc: filter and project (stateless) ---- */
+typedef struct wr_calc_kinds {  /* TO_CHANGELOG, FROM_CHANGELOG (op/changelog.c): filter and expressions are not used */
+    bool     to;
+    uint32_t col;               /* FROM: the column that says the kind, which goes */
+    wr_str   text[4];           /* TO: of each wr_kind, in a column in front of the others; ptr NULL: such rows are left out */
+    uint32_t n_codes;
+    struct { wr_str text; uint8_t kind; } *codes; /* FROM */
+} wr_calc_kinds;
 typedef struct wr_calc_opts {
     const wr_schema *input;     /* names the columns in error details; may be NULL */
     wr_expr  *filter;           /* NULL = all rows */
     uint32_t  n_exprs;
     wr_expr **exprs;            /* output columns; over the input schema */
     bool      pass;             /* output = input columns (exprs unused): a pure filter shares everything */
+    const wr_calc_kinds *kinds; /* else NULL */
 } wr_calc_opts;
+wr_op *wr_changelog_new(const wr_calc_kinds *kinds, wr_op_ctx *ctx);
 wr_op *wr_calc_new(const wr_calc_opts *opts, wr_op_ctx *ctx);
 
 /* ---- window table function without aggregation: one copy of the row per window, adds window_start, window_end, window_time ---- */

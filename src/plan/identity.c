@@ -179,6 +179,10 @@ static void calc_facts(wr_identities *x, const wr_pnode *n, const wr_calc_opts *
         wr_expr_text(o->filter, &s, b);
         f->rows = keep(x, b);
     }
+    if (n->calc.kinds) {
+        wr_sbuf_printf(b, "%s changelog of (%.*s)", n->calc.kinds->to ? "to" : "from", WR_FMT(in->rows));
+        f->rows = f->bare = keep(x, b);
+    }
     for (uint32_t i = 0; i < n->schema.n; i++) {
         if (o->pass) {
             f->cols[i] = in->cols[i];

@@ -22,7 +22,7 @@ static bool asks(phys *h, const wr_pnode *c, uint32_t input) {
     const wr_pnode *in = c->inputs[input].node;
     const pinfo    *ci = ph_info(h, c);
     switch (c->kind) {
-    case WR_P_CALC: return ci->needs_before || !ci->has_key || (c->calc.filter && !only_key_columns(c->calc.filter, in));
+    case WR_P_CALC: return c->calc.kinds || ci->needs_before || !ci->has_key || (c->calc.filter && !only_key_columns(c->calc.filter, in));
     case WR_P_KEEP: return ci->needs_before || !ci->has_key || (c->keep.calc.filter && !only_key_columns(c->keep.calc.filter, in));
     case WR_P_SINK:
     case WR_P_SPREAD: return ci->needs_before;
@@ -52,6 +52,9 @@ static void set_changes(phys *h, wr_pnode *n) {
     const pinfo *i = ph_info(h, n);
     bool         before = i->needs_before || !i->has_key;
     switch (n->kind) {
+    case WR_P_CALC:
+        n->changes = !i->updating ? WR_CHANGES_APPEND : n->calc.kinds ? WR_CHANGES_RETRACT : of_inputs(n);
+        return;
     case WR_P_SOURCE: n->changes = !i->updating ? WR_CHANGES_APPEND : pl_table_info(h->p, n->source.table)->changes == 1 ? WR_CHANGES_UPSERT : WR_CHANGES_RETRACT; return;
     case WR_P_GROUP_AGG: n->group_agg.emit_before = before && i->updating; break;
     case WR_P_TOP_N: n->top_n.emit_before = before && i->updating; break;
@@ -61,7 +64,6 @@ static void set_changes(phys *h, wr_pnode *n) {
         n->keep.plain = !before && !n->keep.calc.filter && of_inputs(n) == WR_CHANGES_UPSERT;
         n->changes = of_inputs(n);
         return;
-    case WR_P_CALC:
     case WR_P_WINDOW_TVF:
     case WR_P_UNION:
     case WR_P_LIMIT:

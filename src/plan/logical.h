@@ -10,7 +10,7 @@
 #include "plan/plan.h"
 
 typedef enum lkind {
-    L_SCAN, L_VALUES, L_CALC, L_TVF, L_AGG, L_JOIN, L_RANK, L_OVER, L_LIMIT, L_SORT, L_UNION, L_UNNEST,
+    L_SCAN, L_VALUES, L_CALC, L_TVF, L_AGG, L_JOIN, L_RANK, L_OVER, L_LIMIT, L_SORT, L_UNION, L_UNNEST, L_CHANGELOG,
     L_WINDOW_AGG, L_INTERVAL_JOIN, L_TEMPORAL_JOIN, L_WINDOW_JOIN, L_LOOKUP_JOIN, L_TOP_N, L_DEDUP, L_TIME_SORT, /* made by convert */
     L_MATCH,
 } lkind;
@@ -94,6 +94,7 @@ struct lnode {
             int64_t      ttl_us;               /* 0 = not said, -1 = for ever */
         } rank;                                /* RANK, TOP_N, DEDUP, SORT, TIME_SORT (order only) */
         struct { uint32_t n_keys, *keys, n_fns; wr_sort_key order; bool by_arrival; wr_over_fn *fns; int64_t ttl_us; /* as rank's */ } over; /* output: the input's columns, then one a function */
+        const wr_calc_kinds *kinds;            /* CHANGELOG */
         struct { uint64_t offset, n; } limit;
         wr_match_opts match;                   /* what it points to is never changed in place */
         struct { uint32_t col, n_pass, *pass; bool outer, ordinality; } unnest; /* output: passing columns of the input, then what an element gives */
@@ -241,6 +242,9 @@ typedef struct sel_order { const wr_ast_orders *orders; uint32_t n_hidden; wr_so
 typedef struct sorted_query { lnode *root; uint32_t n_hidden, n_order; const wr_sort_key *order; } sorted_query;
 bool     pl_bind_sorted(pl *p, const wr_ast_query *q, sorted_query *out);
 lnode   *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *order);
+/* changelog.c */
+bool     pl_is_changelog(const wr_ast_call *c);
+lnode   *pl_bind_changelog(pl *p, const wr_ast_ref *ref, pcte *ctes);
 /* tvf.c */
 lnode   *pl_bind_tvf(pl *p, const wr_ast_ref *ref, pcte *ctes);
 bool     pl_group_window(bind *b, const wr_ast_expr *call, wr_window *out, wr_type *time_type, wr_expr **time);

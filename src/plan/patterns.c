@@ -414,6 +414,19 @@ static lnode *convert_unnest(pl *p, lnode *n) {
     return n;
 }
 
+static lnode *convert_changelog(pl *p, lnode *n) {
+    lprops in = n->in[0]->props;
+    bool   plain = n->kinds->to && !in.updating; /* of inserts: times stay what they are */
+    n->props = (lprops){.updating = !n->kinds->to, .bounded = in.bounded, .rate = in.rate, .rate_declared = in.rate_declared, .win = {.start = -1, .end = -1, .time = -1}};
+    wr_field *f = wr_new_n(p->arena, wr_field, n->schema.n);
+    for (uint32_t i = 0, k = n->kinds->to; i < n->in[0]->schema.n; i++)
+        if (n->kinds->to || i != n->kinds->col) f[k++] = n->in[0]->schema.fields[i];
+    if (n->kinds->to) f[0] = n->schema.fields[0];
+    n->schema.fields = f;
+    if (!plain) strip_time(p, n, -1);
+    return n;
+}
+
 /* ---- OVER ---- */
 
 static bool over_order(pl *p, const lnode *n, const wr_sort_key *order) {
@@ -526,6 +539,7 @@ static lnode *convert_node(pl *p, lnode *n) {
     case L_UNION: return convert_union(p, n);
     case L_MATCH: return convert_match(p, n);
     case L_UNNEST: return convert_unnest(p, n);
+    case L_CHANGELOG: return convert_changelog(p, n);
     default: return n;
     }
 }

@@ -62,6 +62,12 @@ static void put_order(wr_sbuf *b, const wr_sort_key *o, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) wr_sbuf_printf(b, " %u%s%s", o[i].col, o[i].desc ? "d" : "a", o[i].nulls_last ? "l" : "f");
 }
 
+static void put_kinds(wr_sbuf *b, const wr_calc_kinds *k) {
+    wr_sbuf_printf(b, " %d c%u", k->to, k->col);
+    for (int i = 0; i < 4 && k->to; i++) wr_sbuf_printf(b, " '%.*s'%d", (int)k->text[i].len, k->text[i].ptr ? k->text[i].ptr : "", k->text[i].ptr != NULL);
+    for (uint32_t i = 0; i < k->n_codes && !k->to; i++) wr_sbuf_printf(b, " '%.*s' %d", WR_FMT(k->codes[i].text), k->codes[i].kind);
+}
+
 static void put_over_fns(wr_sbuf *b, const wr_over_fn *fns, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const wr_over_fn *fn = &fns[i];
@@ -102,6 +108,7 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
     case WR_P_CALC:
         put_expr(b, n->calc.filter);
         for (uint32_t i = 0; i < n->calc.n_exprs; i++) put_expr(b, n->calc.exprs[i]);
+        if (n->calc.kinds) put_kinds(b, n->calc.kinds);
         break;
     case WR_P_WINDOW_TVF: put_window(b, &n->window_tvf); break;
     case WR_P_WINDOW_AGG:
@@ -664,6 +671,24 @@ static wr_pnode *build_unnest(phys *h, lnode *n) {
     return ph_put(h, u, pass_dist(h, n, in, at));
 }
 
+static wr_pnode *build_changelog(phys *h, lnode *n) {
+    wr_pnode *in = ph_build(h, n->in[0]), *c = ph_new(h, WR_P_CALC, n->schema, n->at);
+    int32_t  *at = wr_new_n(h->p->arena, int32_t, in->schema.n + 1);
+    wr_value  op = {.type = wr_type_not_null(wr_type_string()), .s = WR_STR("kind of change")};
+    c->calc.kinds = n->kinds;
+    c->calc.exprs = wr_new_n(h->p->arena, wr_expr *, n->schema.n);
+    if (n->kinds->to) c->calc.exprs[c->calc.n_exprs++] = wr_expr_const(h->p->arena, op, n->at);
+    for (uint32_t i = 0; i < in->schema.n; i++) {
+        at[i] = -1;
+        if (!n->kinds->to && i == n->kinds->col) continue;
+        at[i] = (int32_t)c->calc.n_exprs;
+        c->calc.exprs[c->calc.n_exprs++] = wr_expr_col(h->p->arena, i, in->schema.fields[i].type, n->at);
+    }
+    c->n_inputs = 1;
+    forward(h, &c->inputs[0], in);
+    return ph_put(h, c, pass_dist(h, n, in, at));
+}
+
 wr_pnode *ph_build(phys *h, lnode *n) {
     switch (n->kind) {
     case L_SCAN: return build_scan(h, n);
@@ -685,6 +710,7 @@ wr_pnode *ph_build(phys *h, lnode *n) {
         return ph_put(h, t, pass_dist(h, n, in, NULL));
     }
     case L_UNNEST: return build_unnest(h, n);
+    case L_CHANGELOG: return build_changelog(h, n);
     case L_AGG:
     case L_WINDOW_AGG: return build_agg(h, n);
     case L_JOIN:
@@ -706,7 +732,7 @@ wr_pnode *ph_build(phys *h, lnode *n) {
 /* ---- sinks ---- */
 
 static const wr_pnode *first_changer(phys *h, const wr_pnode *n) { /* the node that makes the stream change rows */
-    while (n->kind == WR_P_CALC || n->kind == WR_P_KEEP || n->kind == WR_P_WINDOW_TVF || n->kind == WR_P_LIMIT || n->kind == WR_P_UNION || n->kind == WR_P_UNNEST) {
+    while ((n->kind == WR_P_CALC && !n->calc.kinds) || n->kind == WR_P_KEEP || n->kind == WR_P_WINDOW_TVF || n->kind == WR_P_LIMIT || n->kind == WR_P_UNION || n->kind == WR_P_UNNEST) {
         const wr_pnode *next = NULL;
         for (uint32_t i = 0; i < n->n_inputs && !next; i++)
             if (ph_info(h, n->inputs[i].node)->updating) next = n->inputs[i].node;
@@ -726,6 +752,7 @@ static const char *changer_name(const wr_pnode *n) {
     case WR_P_DEDUP: return "ROW_NUMBER() = 1 (keep last)";
     case WR_P_SOURCE:
     case WR_P_NORMALIZE: return "a changelog source";
+    case WR_P_CALC: return "FROM_CHANGELOG";
     default: return "the query";
     }
 }

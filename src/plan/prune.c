@@ -445,6 +445,39 @@ static lnode *prune_unnest(pl *p, lnode *n, const bool *need, uint32_t *map) {
     return c;
 }
 
+static lnode *prune_changelog(pl *p, lnode *n, const bool *need, uint32_t *map) {
+    bool     to = n->kinds->to;
+    uint32_t w = n->in[0]->schema.n, col = n->kinds->col, kept = to;
+    lnode   *c = copy_node(p, n);
+    part     x = start(p, n->in[0]);
+    for (uint32_t i = 0, k = to; i < w; i++) x.need[i] = to || i != col ? need[k++] : true;
+    run(p, &x);
+    c->in[0] = x.n;
+    wr_calc_kinds *kinds = wr_new(p->arena, wr_calc_kinds);
+    *kinds = *n->kinds;
+    if (!to) kinds->col = x.map[col];
+    c->kinds = kinds;
+    wr_field *f = wr_new_n(p->arena, wr_field, x.n->schema.n + 1);
+    uint32_t *back = wr_new_n(p->arena, uint32_t, x.n->schema.n + 1); /* of the new input's columns: old output column + 1 */
+    for (uint32_t i = 0, k = to; i < w; i++) {
+        if (!to && i == col) continue;
+        map[k] = UINT32_MAX;
+        if (x.need[i]) back[x.map[i]] = k + 1;
+        k++;
+    }
+    for (uint32_t i = 0; i < x.n->schema.n; i++) {
+        if (!to && i == kinds->col) continue;
+        f[kept] = x.n->schema.fields[i];
+        if (back[i]) f[kept].type.attr = n->schema.fields[back[i] - 1].type.attr, map[back[i] - 1] = kept;
+        else if (f[kept].type.attr == WR_TIME_ROWTIME) f[kept].type.attr = WR_TIME_NONE;
+        kept++;
+    }
+    if (to) f[0] = n->schema.fields[0], map[0] = 0;
+    c->schema = (wr_schema){kept, f};
+    move_props(p, c, &n->props, map);
+    return c;
+}
+
 /* ---- MATCH_RECOGNIZE: keys stay, measures that nobody reads go, and with them the values that only they are over ---- */
 
 static lnode *prune_match(pl *p, lnode *n, const bool *need, uint32_t *map) {
@@ -515,6 +548,7 @@ lnode *pl_prune(pl *p, lnode *n, const bool *asked, uint32_t *map) {
     case L_LOOKUP_JOIN:
     case L_WINDOW_JOIN: return prune_join(p, n, need, map);
     case L_UNNEST: return prune_unnest(p, n, need, map);
+    case L_CHANGELOG: return prune_changelog(p, n, need, map);
     case L_OVER: return prune_over(p, n, need, map);
     case L_UNION: return prune_union(p, n, need, map);
     case L_MATCH: return prune_match(p, n, need, map);

@@ -170,7 +170,11 @@ static void title(const wr_pnode *n, wr_sbuf *b) {
     switch (n->kind) {
     case WR_P_SOURCE: wr_sbuf_printf(b, "%.*s (%.*s)", WR_FMT(n->source.table->name), WR_FMT(n->source.table->connector)); break;
     case WR_P_VALUES: wr_sbuf_printf(b, "%u rows", n->values.n_rows); break;
-    case WR_P_CALC: calc_title(b, n, &n->calc); break;
+    case WR_P_CALC:
+        if (!n->calc.kinds) calc_title(b, n, &n->calc);
+        else if (n->calc.kinds->to) wr_sbuf_printf(b, "each change as a row, its kind in %.*s", WR_FMT(n->schema.fields[0].name));
+        else wr_sbuf_printf(b, "changes by the kind in %.*s", WR_FMT(in->fields[n->calc.kinds->col].name));
+        break;
     case WR_P_KEEP: calc_title(b, n, &n->keep.calc); break;
     case WR_P_WINDOW_TVF: window(b, &n->window_tvf); break;
     case WR_P_WINDOW_AGG:

@@ -119,6 +119,7 @@ static lnode *tvf_node(pl *p, lnode *in, const spec *s, wr_window window, wr_spa
 
 lnode *pl_bind_tvf(pl *p, const wr_ast_ref *ref, pcte *ctes) {
     const wr_ast_call *c = &ref->call->call;
+    if (pl_is_changelog(c)) return pl_bind_changelog(p, ref, ctes);
     const spec        *s = c->name.n == 1 ? find_spec(c->name.part[0].text) : NULL;
     if (!s) {
         wr_sbuf name = {0};

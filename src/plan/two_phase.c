@@ -38,6 +38,7 @@ static const char *one_phase_reason(phys *h, const wr_pnode *a) {
 /* Rows of a changelog source reach n through nodes that keep nothing: nobody has checked that what goes had come. */
 bool ph_may_take_back_unknown(phys *h, const wr_pnode *n) {
     if (n->kind == WR_P_SOURCE) return ph_info(h, n)->updating;
+    if (n->kind == WR_P_CALC && n->calc.kinds) return !n->calc.kinds->to;
     if (n->kind != WR_P_CALC && n->kind != WR_P_WINDOW_TVF && n->kind != WR_P_UNION && n->kind != WR_P_UNNEST && n->kind != WR_P_SPREAD) return false;
     for (uint32_t i = 0; i < n->n_inputs; i++)
         if (ph_may_take_back_unknown(h, n->inputs[i].node)) return true;

@@ -138,6 +138,7 @@ static wr_op *make_op(const wr_pnode *p, wr_op_ctx *ctx) {
     case WR_P_CALC: {
         wr_calc_opts opts = p->calc;
         opts.input = a;
+        if (opts.kinds) return wr_changelog_new(opts.kinds, ctx);
         return wr_calc_new(&opts, ctx);
     }
     case WR_P_WINDOW_TVF: return wr_window_tvf_new(&p->window_tvf, a, ctx);
