@@ -2,7 +2,7 @@
  * at the end the summary and where every row went.
  *
  * Idea       the session calls watch_start, watch_tick, watch_end from the coordinating thread; a status is taken at most five times a second.
- * Output     stderr only. With --json one object a line with "event": start | progress | silent | end.
+ * Output     stderr only. With --json one object a line with "event": start | progress | checkpoint | silent | end.
  * Rules      users.md: the first line within a second; five seconds without an output row: one line why.                   */
 #include "watch.h"
 #include "base/hash.h"
@@ -285,6 +285,20 @@ static void say_silence(watch *w, const wr_job_status *s, int64_t now) {
     put(w, &out);
 }
 
+/* One line for each checkpoint that was done since the last look (the newest WR_CHECKPOINT_HISTORY of them). */
+static void say_checkpoints(watch *w, const wr_job_status *s) {
+    wr_sbuf out = {0};
+    for (uint32_t i = 0; w->json && i < s->n_history; i++) {
+        const wr_checkpoint_report *r = &s->history[i];
+        if (r->epoch <= w->epoch_said) continue;
+        w->epoch_said = r->epoch;
+        wr_sbuf_printf(&out, "{\"event\":\"checkpoint\",\"running_us\":%" PRIi64 ",\"checkpoint\":", s->running_us);
+        wr_checkpoint_report_json(r, &out);
+        wr_sbuf_addz(&out, "}\n");
+    }
+    if (out.len) put(w, &out);
+}
+
 static void say_progress(watch *w, const wr_job_status *s, int64_t now) {
     wr_sbuf out = {0};
     if (w->progress && !w->json) {
@@ -340,6 +354,7 @@ void watch_tick(void *arg, wr_job *job) {
     }
     if (!s.finished && now - w->last_out_us >= SILENCE_US) say_silence(w, &s, now);
     say_hot_keys(w, &s);
+    say_checkpoints(w, &s);
     measure_catch_up(w, &s, now);
     warn_ahead(w, &s);
     say_progress(w, &s, now);

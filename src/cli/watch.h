@@ -19,6 +19,7 @@ typedef struct watch {
     double      catch_up_rate;
     char        silence[512];               /* said last */
     int64_t     silence_said_us;
+    uint64_t    epoch_said;                 /* --json: newest checkpoint that was told */
     uint32_t    n_hot_said;
     uint64_t    hot_said[32];               /* keys and operators, hashed */
     bool        stopped_clean;              /* the last job was stopped with its state saved */

@@ -56,6 +56,10 @@ int64_t budget_tier_bytes(int64_t limit_bytes) {
 
 int64_t wr_tier_share_bytes(int64_t budget_bytes) { return budget_bytes ? budget_tier_bytes(budget_bytes) + ROCKS_BYTES : 0; }
 
+/* Every entry that is not in memory costs a look into the tier's files unless a filter says that it is in none: when there are many entries, filters are worth
+ * more than the entries that they drive out of memory. */
+int64_t budget_filter_bytes(int64_t limit_bytes) { return limit_bytes ? WR_MAX((limit_bytes - PROCESS_BYTES) / 4, (int64_t)1 << 20) : 0; }
+
 /* What spilling will take that is not taken yet: state must leave so much room, or opening the tier would break the budget. */
 static int64_t spill_reserve(const wr_job *job) {
     const budget *b = &job->budget;

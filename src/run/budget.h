@@ -30,4 +30,5 @@ typedef struct budget {
     forecast        *forecasts;         /* by node */
     uint64_t         spills;            /* times that limits were set anew */
 } budget;
-int64_t budget_tier_bytes(int64_t limit_bytes); /* the memory of the tier under that budget, once it is open */
+int64_t budget_tier_bytes(int64_t limit_bytes);   /* the memory of the tier under that budget, once it is open */
+int64_t budget_filter_bytes(int64_t limit_bytes); /* what its filters may take beside that when it has many entries */

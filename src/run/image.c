@@ -125,8 +125,9 @@ wr_status image_open(wr_job *job, wr_err *err) {
     if (o->state_dir) job->image.dir = wr_arena_printf(job->arena, "%s/image", o->state_dir);
     int64_t attach = o->tier_attach_bytes < 0 ? 0 : o->tier_attach_bytes ? o->tier_attach_bytes : ATTACH_BYTES;
     if (!o->state_dir) attach = INT64_MAX; /* nothing is saved */
-    wr_tier_opts tier = {.world = o->world, .dir = dir, .acct = &job->tier_acct, .attach_bytes = attach, .threads = !o->simulate};
+    wr_tier_opts tier = {.world = o->world, .dir = dir, .acct = &job->tier_acct, .attach_bytes = attach, .threads = !o->simulate, .scratch = !o->state_dir};
     tier.memory_bytes = budget_tier_bytes(o->acct->limit);
+    tier.filter_bytes = budget_filter_bytes(o->acct->limit);
     job->tier = wr_tier_new(&tier);
     return o->state_dir ? open_directory(job, err) : open_away(job, err);
 }
@@ -157,6 +158,7 @@ void image_begin(wr_job *job, uint64_t epoch) {
     job->image.files = NULL;
     job->image.n_files = job->image.next = 0;
     job->image.made = job->image.local = false;
+    job->image.changed_bytes = job->image.merged_bytes = 0;
     job->image.up = (wr_checkpoint_uploaded){0};
     job->image.retry_at_us = 0;
     if (job->asked == ASKED) job->asked = ASKED_UNDER_WAY;
@@ -176,9 +178,12 @@ static wr_status put_down(wr_job *job, wr_err *err) {
 static wr_status make_image(wr_job *job, wr_err *err) {
     image *im = &job->image;
     if (!im->made) {
-        uint64_t staged;
         WR_TRY(sources_sync_letters(job, err)); /* not tried again: after a sync that failed, the next one says that all is well */
-        WR_TRY(wr_tier_image(job->tier, im->dir, &im->files, &im->n_files, &staged, err));
+        WR_TRY(wr_tier_image(job->tier, im->dir, &im->files, &im->n_files, &im->changed_bytes, err));
+        wr_tier_stats tier;
+        wr_tier_stats_get(job->tier, &tier);
+        im->merged_bytes = tier.merged_bytes - im->merged_before;
+        im->merged_before = tier.merged_bytes;
         im->made = true;
     }
     for (; im->next < im->n_files; im->next++) {

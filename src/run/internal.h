@@ -228,6 +228,7 @@ typedef struct image {                     /* the I/O thread's work: what the ti
     int64_t      local_us;                 /* since then; only with job->away */
     wr_checkpoint_written written;
     wr_checkpoint_uploaded up;
+    uint64_t     changed_bytes, merged_bytes, merged_before; /* merged_before: by the tier since its start, at the image before */
     wr_status    status;
     wr_err       err;
 } image;

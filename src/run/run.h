@@ -119,12 +119,15 @@ typedef struct wr_checkpoint_report {
     int64_t  total_us;
     char     last_task[160], longest_task[160]; /* who acknowledged last; whose snapshot took longest */
     uint64_t new_bytes, total_bytes;
+    uint64_t changed_bytes;        /* entries that changed since the checkpoint before, as they were handed to the tier */
+    uint64_t merged_bytes;         /* written by merges of the tier's files since then; what of it is left is part of new_bytes */
     uint32_t new_files, total_files, failed_attempts;
     uint32_t overtaken_tasks;      /* that the barrier reached ahead of rows queued before it; 0: aligned */
     uint64_t in_flight_rows, in_flight_bytes; /* those rows; bytes in the checkpoint */
     uint64_t uploaded_bytes;       /* with the manifest; 0: checkpoint_to is not given */
     uint32_t uploaded_files;
 } wr_checkpoint_report;
+void wr_checkpoint_report_json(const wr_checkpoint_report *r, wr_sbuf *out);
 enum { WR_CHECKPOINT_HISTORY = 16 };
 
 typedef struct wr_hot_key {         /* a key with more of an operator's rows than a worker's fair share (skew.c) */

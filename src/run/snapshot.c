@@ -197,6 +197,7 @@ static void finish(wr_job *job, uint64_t epoch) {
                               .writing_us = local_us - t->acked_us, .uploading_us = t->written_us - local_us, .snapshotting_us = t->longest_us,
                               .waiting_us = t->acked_us - t->begun_us - t->longest_us, .new_bytes = w->new_bytes, .total_bytes = w->total_bytes,
                               .new_files = w->new_files, .total_files = w->total_files, .failed_attempts = t->failed_attempts,
+                              .changed_bytes = job->image.changed_bytes, .merged_bytes = job->image.merged_bytes,
                               .uploaded_bytes = job->image.up.bytes, .uploaded_files = job->image.up.files, .overtaken_tasks = t->overtaken,
                               .in_flight_rows = t->in_flight_rows, .in_flight_bytes = t->in_flight_bytes};
     snprintf(r.last_task, sizeof r.last_task, "%s", t->last_task);

@@ -126,21 +126,27 @@ void wr_job_checkpoint_text(const wr_job_status *s, wr_sbuf *out) {
     if (s->checkpoints_failed) wr_sbuf_printf(out, "; %" PRIu64 " attempts failed, the last: %s", s->checkpoints_failed, s->checkpoint_error);
 }
 
+void wr_checkpoint_report_json(const wr_checkpoint_report *r, wr_sbuf *out) {
+    wr_sbuf_printf(out, "{\"epoch\":%" PRIu64 ",\"at_us\":%" PRIi64 ",\"waiting_us\":%" PRIi64 ",\"snapshotting_us\":%" PRIi64 ",\"writing_us\":%" PRIi64
+                   ",\"uploading_us\":%" PRIi64 ",\"committing_us\":%" PRIi64 ",\"total_us\":%" PRIi64, r->epoch, r->at_us, r->waiting_us, r->snapshotting_us,
+                   r->writing_us, r->uploading_us, r->committing_us, r->total_us);
+    wr_sbuf_printf(out, ",\"aligned\":%s,\"overtaken_tasks\":%u,\"in_flight_rows\":%" PRIu64 ",\"in_flight_bytes\":%" PRIu64, r->overtaken_tasks ? "false" : "true",
+                   r->overtaken_tasks, r->in_flight_rows, r->in_flight_bytes);
+    wr_sbuf_printf(out, ",\"new_bytes\":%" PRIu64 ",\"total_bytes\":%" PRIu64 ",\"changed_bytes\":%" PRIu64 ",\"merged_bytes\":%" PRIu64
+                   ",\"new_files\":%u,\"total_files\":%u,\"uploaded_bytes\":%" PRIu64 ",\"uploaded_files\":%u,\"failed_attempts\":%u,\"last_task\":",
+                   r->new_bytes, r->total_bytes, r->changed_bytes, r->merged_bytes, r->new_files, r->total_files, r->uploaded_bytes, r->uploaded_files,
+                   r->failed_attempts);
+    wr_sbuf_add_json(out, wr_str_of(r->last_task));
+    wr_sbuf_addz(out, ",\"longest_task\":");
+    wr_sbuf_add_json(out, wr_str_of(r->longest_task));
+    wr_sbuf_addc(out, '}');
+}
+
 void wr_job_checkpoints_json(const wr_job_status *s, wr_sbuf *out) {
     wr_sbuf_addc(out, '[');
     for (uint32_t i = 0; i < s->n_history; i++) {
-        const wr_checkpoint_report *r = &s->history[i];
-        wr_sbuf_printf(out, "%s{\"epoch\":%" PRIu64 ",\"at_us\":%" PRIi64 ",\"waiting_us\":%" PRIi64 ",\"snapshotting_us\":%" PRIi64 ",\"writing_us\":%" PRIi64
-                       ",\"uploading_us\":%" PRIi64 ",\"committing_us\":%" PRIi64 ",\"total_us\":%" PRIi64, i ? "," : "", r->epoch, r->at_us, r->waiting_us, r->snapshotting_us,
-                       r->writing_us, r->uploading_us, r->committing_us, r->total_us);
-        wr_sbuf_printf(out, ",\"aligned\":%s,\"overtaken_tasks\":%u,\"in_flight_rows\":%" PRIu64 ",\"in_flight_bytes\":%" PRIu64, r->overtaken_tasks ? "false" : "true",
-                       r->overtaken_tasks, r->in_flight_rows, r->in_flight_bytes);
-        wr_sbuf_printf(out, ",\"new_bytes\":%" PRIu64 ",\"total_bytes\":%" PRIu64 ",\"new_files\":%u,\"total_files\":%u,\"uploaded_bytes\":%" PRIu64 ",\"uploaded_files\":%u,\"failed_attempts\":%u,\"last_task\":",
-                       r->new_bytes, r->total_bytes, r->new_files, r->total_files, r->uploaded_bytes, r->uploaded_files, r->failed_attempts);
-        wr_sbuf_add_json(out, wr_str_of(r->last_task));
-        wr_sbuf_addz(out, ",\"longest_task\":");
-        wr_sbuf_add_json(out, wr_str_of(r->longest_task));
-        wr_sbuf_addc(out, '}');
+        if (i) wr_sbuf_addc(out, ',');
+        wr_checkpoint_report_json(&s->history[i], out);
     }
     wr_sbuf_addc(out, ']');
 }

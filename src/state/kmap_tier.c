@@ -12,7 +12,7 @@
 #include "state/kmap_internal.h"
 #include <stdio.h>
 
-enum { WRITE_BYTES = 1 << 20, PIECE_BYTES = 64 << 10, PAY_WORDS = 4096, DELETES_MAX = 1024, GETS = 256, PATIENCE = 64, LOOK_EVERY = 1024 };
+enum { PIECE_BYTES = 64 << 10, PAY_WORDS = 4096, DELETES_MAX = 1024, GETS = 256, PATIENCE = 64, LOOK_EVERY = 1024 };
 
 static uint64_t    bit_of(uint32_t slot) { return UINT64_C(1) << (slot & 63); }
 static kmap_marks *marks_of(const wr_kmap *m, uint32_t slot) { return &m->tier->marks[slot >> 6]; }
@@ -300,7 +300,7 @@ static wr_status evict(wr_kmap *m, int64_t target, wr_err *err) {
         k->touched = 0;
         if (!may) continue;
         for (; may; may &= may - 1) evict_one(m, w * 64 + (uint32_t)__builtin_ctzll(may));
-        if (!ice && wr_tier_batch_bytes(t->batch) >= WRITE_BYTES) WR_TRY(flush(m, err));
+        if (!ice && wr_tier_batch_bytes(t->batch) >= wr_tier_write_bytes(m->opts.tier)) WR_TRY(flush(m, err));
         now = used(m);
     }
     if (!ice) WR_TRY(flush(m, err));
@@ -314,7 +314,7 @@ static bool may_spill(const wr_kmap *m) { return m->opts.tier && m->opts.spill !
 wr_status wr_kmap_relax(wr_kmap *m, wr_err *err) {
     if (!m->limit || !may_spill(m) || used(m) <= m->limit) return WR_OK;
     if (!m->tier) WR_TRY(attach(m, (wr_str){0}, err));
-    return evict(m, m->limit - m->limit / 16, err);
+    return evict(m, m->limit - m->limit / 8, err);
 }
 static wr_status make_room(wr_kmap *m, wr_err *err) {
     if (WR_UNLIKELY(!m->tier) && m->bytes >= wr_tier_attach_bytes(m->opts.tier)) return attach(m, (wr_str){0}, err);
@@ -496,7 +496,7 @@ static wr_status let_go(wr_kmap *m, wr_kmap_cursor *c, wr_err *err) {
         if (!(k->cold & bit_of(slot)) && (clean || !ice)) evict_one(m, slot);
     }
     c->loaded.n = 0;
-    return !ice && wr_tier_batch_bytes(t->batch) >= WRITE_BYTES ? flush(m, err) : WR_OK;
+    return !ice && wr_tier_batch_bytes(t->batch) >= wr_tier_write_bytes(m->opts.tier) ? flush(m, err) : WR_OK;
 }
 
 /* Calls back entries that are in the tier only, from the key behind `key` on, until `each` has taken max; false in *more: the end. */

@@ -2,9 +2,9 @@
  *
  * Idea       a batch is one buffer of operations; an index over it is built when somebody first reads through it, so that a save, which nobody
  *            reads through, pays nothing. Table numbers are kept in table 0 of the database itself, so they are part of every image.
- * Order      a staged batch is written in key order when it holds no range: sorted inserts are what a memtable likes best. Equal keys keep
- *            their order.
- * Writer     with opts.threads a thread of the tier's own, started by the first staged batch, writes them; wr_tier_image helps it and waits for its last one.
+ * Order      batches are written in key order when they hold no range, equal keys in the order in which they came. Half a MiB and more at once becomes a
+ *            sorted file of its own, past the memtable; less goes into the memtable, where it waits for more.
+ * Writer     with opts.threads a thread of the tier's own, started by the first staged batch, writes what has come together, when that is enough for a file; wr_tier_image writes the rest and waits for its last one.
  *            The keys of one image are all different (a map stages an entry once), so who writes first does not matter.
  * Thread     `lock` guards opening, names, staged batches, debts, the writer's start and the first error; the database is published once, with release.               */
 #include "state/tier.h"
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 enum { TABLES_MAX = 65000, DEFAULT_BYTES = 64 << 20, LEAST_BYTES = 1 << 20, STAGE_BYTES_MIN = 1 << 20, STAGE_BYTES_MAX = 16 << 20 };
+enum { INGEST_BYTES = 512 << 10, WRITE_BYTES_MAX = 6 << 20 }; /* of a batch that becomes a file of its own */
 enum { WRITER_WAIT_US = 10000000, FULL_WAIT_US = 500 };
 
 typedef struct batch_row { uint64_t hash; size_t at; } batch_row; /* at: of the last operation on the key */
@@ -46,7 +47,7 @@ struct wr_tier {
     wr_world *world;
     char     *dir;
     wr_account *acct;
-    int64_t   memory_bytes, attach_bytes;
+    int64_t   memory_bytes, filter_bytes, attach_bytes;
     wr_mutex *lock;
     _Atomic(wr_rocks *) db;
     bool      made;                 /* the working directory exists by us */
@@ -56,7 +57,8 @@ struct wr_tier {
     _Atomic uint32_t n_debts, in_flight; /* in_flight: batches taken from `staged` and not written yet */
     _Atomic int64_t  staged_bytes;       /* with those in flight */
     _Atomic uint64_t image_bytes;        /* staged since the last image */
-    bool      threads;
+    bool      threads, scratch;
+    _Atomic uint64_t ingested;           /* numbers the files */
     void     *writer;
     wr_bell  *writer_bell;
     _Atomic bool     writer_stop;
@@ -90,8 +92,10 @@ wr_tier *wr_tier_new(const wr_tier_opts *opts) {
     tier->dir = wr_strdup(opts->dir);
     tier->acct = opts->acct;
     tier->memory_bytes = opts->memory_bytes > 0 ? WR_MAX(opts->memory_bytes, LEAST_BYTES) : DEFAULT_BYTES;
+    tier->filter_bytes = opts->filter_bytes > 0 ? opts->filter_bytes : tier->memory_bytes / 3;
     tier->attach_bytes = opts->attach_bytes;
     tier->threads = opts->threads;
+    tier->scratch = opts->scratch;
     tier->writer_bell = wr_bell_new();
     tier->lock = wr_mutex_new();
     return tier;
@@ -164,7 +168,7 @@ static wr_status open_locked(wr_tier *tier, bool create, wr_err *err) {
     }
     tier->made = true;
     wr_rocks *db;
-    WR_TRY(wr_rocks_open(&(wr_rocks_opts){tier->world, tier->dir, tier->memory_bytes, create}, &db, err));
+    WR_TRY(wr_rocks_open(&(wr_rocks_opts){tier->world, tier->dir, tier->memory_bytes, tier->filter_bytes, tier->scratch, create}, &db, err));
     atomic_store_explicit(&tier->db, db, memory_order_release);
     return WR_OK;
 }
@@ -193,8 +197,7 @@ static wr_status table_locked(wr_tier *tier, const char *name, uint16_t *out, wr
     uint32_t number = tier->names.n + 1;
     char     value[2] = {(char)(number >> 8), (char)number};
     op_add(&op, WR_ROCKS_PUT, wr_sbuf_str(&key), (wr_str){value, 2});
-    size_t    at = 0;
-    wr_status status = wr_rocks_write(db_of(tier), op.at, &at, 1, true, err);
+    wr_status status = wr_rocks_write(db_of(tier), (const char *[]){op.at}, 1, true, err);
     wr_sbuf_free(&key);
     wr_sbuf_free(&op);
     if (status != WR_OK) return status;
@@ -272,6 +275,7 @@ void wr_tier_stats_get(wr_tier *tier, wr_tier_stats *out) {
     out->disk_bytes = s.disk_bytes;
     out->pending_compaction_bytes = s.pending_bytes;
     out->written_bytes = s.written_bytes;
+    out->merged_bytes = s.merged_bytes;
     out->reads = atomic_load_explicit(&tier->reads, memory_order_relaxed);
     out->read_hits = atomic_load_explicit(&tier->hits, memory_order_relaxed);
     out->writes = atomic_load_explicit(&tier->writes, memory_order_relaxed);
@@ -323,6 +327,7 @@ void wr_tier_batch_delete_range(wr_tier_batch *b, wr_str from, wr_str to) {
     batch_op(b, WR_ROCKS_DELETE_RANGE, from, to);
     b->ranges = true;
 }
+size_t   wr_tier_write_bytes(const wr_tier *tier) { return (size_t)WR_MIN(WR_MAX(tier->memory_bytes / 12, (int64_t)INGEST_BYTES), (int64_t)WRITE_BYTES_MAX); }
 size_t   wr_tier_batch_bytes(const wr_tier_batch *b) { return b->ops.len; }
 uint32_t wr_tier_batch_count(const wr_tier_batch *b) { return b->n; }
 
@@ -349,7 +354,7 @@ static void batch_index_up(wr_tier_batch *b) {
 
 /* ---- sorting: by the eight bytes behind what all keys begin with; that decides nearly always ---- */
 
-typedef struct sort_item { uint64_t head; size_t at; } sort_item;
+typedef struct sort_item { uint64_t head; union { const char *op; uint32_t which; }; } sort_item;
 
 static size_t common(wr_str a, wr_str b, size_t max) {
     size_t n = WR_MIN(WR_MIN(a.len, b.len), max);
@@ -368,37 +373,41 @@ static int by_head(const void *a, const void *b) {
     const sort_item *x = a, *y = b;
     return x->head != y->head ? (x->head < y->head ? -1 : 1) : 0;
 }
-static int by_key(const void *a, const void *b, void *ops) {
+static wr_str key_at(const char *at) {
+    wr_rocks_op op;
+    memcpy(&op, at, sizeof op);
+    return (wr_str){at + sizeof op, op.key_len};
+}
+/* Equal keys stand in one batch: their order is that of their places. */
+static int by_key(const void *a, const void *b) {
     const sort_item *x = a, *y = b;
     if (x->head != y->head) return x->head < y->head ? -1 : 1;
-    wr_rocks_op op;
-    wr_str      k, l, value;
-    op_at(ops, x->at, &op, &k, &value);
-    op_at(ops, y->at, &op, &l, &value);
-    int order = wr_str_cmp(k, l);
-    return order ? order : x->at < y->at ? -1 : 1;
+    int order = wr_str_cmp(key_at(x->op), key_at(y->op));
+    return order ? order : x->op < y->op ? -1 : 1;
 }
 
-/* Where each operation starts, in key order if there are no ranges. */
-static size_t *batch_order(const wr_tier_batch *b) {
-    sort_item  *items = wr_malloc(b->n * sizeof *items);
-    wr_rocks_op op;
-    wr_str      key, value, first;
-    size_t      skip = SIZE_MAX;
-    op_at(b->ops.at, 0, &op, &first, &value);
-    for (size_t at = 0, i = 0; i < b->n; i++) {
-        items[i].at = at;
-        at = op_at(b->ops.at, at, &op, &key, &value);
-        skip = common(first, key, skip);
+/* Where each operation of the n batches starts, in key order; of a batch with ranges, which comes alone, in its own. */
+static const char **batches_order(wr_tier_batch *const *b, uint32_t n, size_t *count) {
+    size_t all = 0, i = 0, skip = SIZE_MAX;
+    for (uint32_t k = 0; k < n; k++) all += b[k]->n;
+    sort_item *items = wr_malloc(all * sizeof *items);
+    for (uint32_t k = 0; k < n; k++)
+        for (size_t at = 0; at < b[k]->ops.len; i++) {
+            wr_rocks_op op;
+            wr_str      key, value;
+            items[i].op = b[k]->ops.at + at;
+            at = op_at(b[k]->ops.at, at, &op, &key, &value);
+            skip = common(key_at(items[0].op), key, skip);
+        }
+    wr_assert(i == all);
+    for (i = 0; i < all && !b[0]->ranges; i++) items[i].head = head_of(key_at(items[i].op), skip);
+    if (!b[0]->ranges) qsort(items, all, sizeof *items, by_key);
+    const char **order = (const char **)(void *)items; /* in place: an item is larger */
+    for (i = 0; i < all; i++) {
+        const char *op = items[i].op;
+        order[i] = op;
     }
-    for (size_t i = 0; i < b->n && !b->ranges; i++) {
-        op_at(b->ops.at, items[i].at, &op, &key, &value);
-        items[i].head = head_of(key, skip);
-    }
-    if (!b->ranges) qsort_r(items, b->n, sizeof *items, by_key, b->ops.at);
-    size_t *order = wr_malloc(b->n * sizeof *order);
-    for (size_t i = 0; i < b->n; i++) order[i] = items[i].at;
-    wr_free(items);
+    *count = all;
     return order;
 }
 
@@ -410,19 +419,30 @@ static wr_status open_for_write(wr_tier *tier, wr_err *err) {
     return status;
 }
 
-static wr_status batch_write(wr_tier *tier, const wr_tier_batch *b, wr_err *err) {
-    if (!b->n) return WR_OK;
+static wr_status ingest(wr_tier *tier, const char *const *order, size_t n, wr_err *err) {
+    wr_sbuf path = {0};
+    wr_sbuf_printf(&path, "%s/batch-%llu", tier->dir, (unsigned long long)atomic_fetch_add(&tier->ingested, 1));
+    wr_status status = wr_rocks_ingest(db_of(tier), path.at, order, n, err);
+    wr_sbuf_free(&path);
+    return status;
+}
+
+/* Much at once becomes a sorted file of its own, which costs a third of what the memtable and its flush do. */
+static wr_status batches_write(wr_tier *tier, wr_tier_batch *const *b, uint32_t n, wr_err *err) {
+    size_t bytes = 0, count;
+    for (uint32_t k = 0; k < n; k++) bytes += b[k]->ops.len;
+    if (!bytes) return WR_OK;
     WR_TRY(open_for_write(tier, err));
-    size_t   *order = batch_order(b);
-    wr_status status = wr_rocks_write(db_of(tier), b->ops.at, order, b->n, !b->ranges, err);
-    wr_free(order);
-    atomic_fetch_add_explicit(&tier->writes, b->n, memory_order_relaxed);
+    const char **order = batches_order(b, n, &count);
+    wr_status    status = !b[0]->ranges && bytes >= INGEST_BYTES ? ingest(tier, order, count, err) : wr_rocks_write(db_of(tier), order, count, !b[0]->ranges, err);
+    wr_free((void *)order);
+    atomic_fetch_add_explicit(&tier->writes, count, memory_order_relaxed);
     return status;
 }
 
 wr_status wr_tier_write(wr_tier *tier, wr_tier_batch *b, wr_err *err) {
     wr_err    what;
-    wr_status status = batch_write(tier, b, &what);
+    wr_status status = batches_write(tier, &b, 1, &what);
     batch_clear(b, true);
     return failed(tier, status, &what, err);
 }
@@ -461,7 +481,7 @@ static sort_item *read_order(const wr_str *keys, uint32_t n) {
     sort_item *items = wr_malloc(n * sizeof *items);
     size_t     skip = SIZE_MAX;
     for (uint32_t i = 0; i < n; i++) skip = common(keys[0], keys[i], skip);
-    for (uint32_t i = 0; i < n; i++) items[i] = (sort_item){head_of(keys[i], skip), i};
+    for (uint32_t i = 0; i < n; i++) items[i] = (sort_item){head_of(keys[i], skip), {.which = i}};
     qsort(items, n, sizeof *items, by_head);
     return items;
 }
@@ -479,7 +499,7 @@ wr_status wr_tier_get(wr_tier *tier, wr_tier_batch *through, const wr_str *keys,
     for (uint32_t i = 0; i < n && status == WR_OK;) {
         uint32_t m = 0;
         for (; i < n && m < WR_ROCKS_GETS; i++) {
-            uint32_t k = order ? (uint32_t)order[i].at : i;
+            uint32_t k = order ? order[i].which : i;
             if (through && batch_knows(through, keys[k], &found[k], out)) continue;
             g.which[m] = k;
             asked[m++] = (wr_rocks_bytes){keys[k].ptr, keys[k].len};
@@ -527,35 +547,45 @@ static int64_t stage_most(const wr_tier *tier) {
 
 size_t wr_tier_stage_bytes(const wr_tier *tier) { return (size_t)stage_most(tier) / 8; }
 
-static wr_tier_batch *staged_next(wr_tier *tier) {
+typedef WR_ARR(wr_tier_batch *) batches;
+
+static batches staged_take(wr_tier *tier) {
     wr_mutex_lock(tier->lock);
-    wr_tier_batch *b = tier->staged.n ? tier->staged.at[0] : NULL;
-    if (b) memmove(tier->staged.at, tier->staged.at + 1, --tier->staged.n * sizeof b); /* in the order in which they came: few */
-    if (b) atomic_fetch_add(&tier->in_flight, 1);
+    batches taken = {tier->staged.at, tier->staged.n, tier->staged.cap};
+    memset(&tier->staged, 0, sizeof tier->staged);
+    atomic_fetch_add(&tier->in_flight, taken.n);
     wr_mutex_unlock(tier->lock);
-    return b;
+    return taken;
 }
 
-static void staged_free(wr_tier *tier, wr_tier_batch *b) {
-    atomic_fetch_sub(&tier->staged_bytes, (int64_t)b->ops.len);
-    wr_tier_batch_free(b);
-    atomic_fetch_sub(&tier->in_flight, 1);
+static void staged_free(wr_tier *tier, batches *taken) {
+    for (uint32_t i = 0; i < taken->n; i++) {
+        atomic_fetch_sub(&tier->staged_bytes, (int64_t)taken->at[i]->ops.len);
+        wr_tier_batch_free(taken->at[i]);
+        atomic_fetch_sub(&tier->in_flight, 1);
+    }
+    wr_arr_free(taken);
 }
 
 static wr_status staged_write(wr_tier *tier, wr_err *err) {
     wr_status status = WR_OK;
-    for (wr_tier_batch *b; status == WR_OK && (b = staged_next(tier));) {
-        status = batch_write(tier, b, err);
-        staged_free(tier, b);
+    for (bool more = true; more && status == WR_OK;) {
+        batches taken = staged_take(tier);
+        more = taken.n;
+        status = batches_write(tier, taken.at, taken.n, err);
+        staged_free(tier, &taken);
     }
     return status;
 }
+
+/* Enough for a file of its own; what is less waits for more, or for the image. */
+static bool much_staged(const wr_tier *tier) { return atomic_load(&((wr_tier *)(uintptr_t)tier)->staged_bytes) >= stage_most(tier) / 2; }
 
 static void write_staged(void *arg) {
     wr_tier *tier = arg;
     wr_err   what;
     while (!atomic_load(&tier->writer_stop)) {
-        wr_status status = staged_write(tier, &what);
+        wr_status status = much_staged(tier) ? staged_write(tier, &what) : WR_OK;
         if (failed(tier, status, &what, NULL) != WR_OK) return; /* whoever makes the image, or stages more, is told */
         wr_bell_wait(tier->writer_bell, WRITER_WAIT_US);
     }
@@ -580,7 +610,7 @@ void wr_tier_stage(wr_tier *tier, wr_tier_batch *batch) {
     wr_mutex_unlock(tier->lock);
     int64_t most = stage_most(tier);
     if (status == WR_OK && tier->threads) {
-        wr_bell_ring(tier->writer_bell);
+        if (much_staged(tier)) wr_bell_ring(tier->writer_bell);
         while (atomic_load(&tier->staged_bytes) > 2 * most && !has_failed(tier)) tier->world->vt->sleep_us(tier->world, FULL_WAIT_US);
     } else if (status == WR_OK && atomic_load(&tier->staged_bytes) > most) {
         status = staged_write(tier, &what);
@@ -678,6 +708,7 @@ wr_status wr_tier_image(wr_tier *tier, const char *dir, wr_tier_file **files, ui
 }
 
 void wr_tier_abandon(wr_tier *tier) {
-    for (wr_tier_batch *b; (b = staged_next(tier));) staged_free(tier, b);
+    batches taken = staged_take(tier);
+    staged_free(tier, &taken);
     atomic_store(&tier->imaged, wr_tier_epoch(tier));
 }

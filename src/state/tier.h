@@ -24,8 +24,10 @@ typedef struct wr_tier_opts {
     wr_world   *world;
     const char *dir;            /* working directory: scratch. Removed and made anew at the first write (not by a restore), and removed at free */
     wr_account *acct;
-    int64_t     memory_bytes;   /* for write buffers, block cache, filters together; 0 = 64 MiB */
+    int64_t     memory_bytes;   /* for write buffers and block cache together; 0 = 64 MiB */
+    int64_t     filter_bytes;   /* for filters beside it, taken as entries come; 0 = a third of memory_bytes */
     int64_t     attach_bytes;   /* a map that grows to this size is attached; smaller ones are saved whole in the checkpoint file */
+    bool        scratch;        /* no image is made: files need not last beyond the process and are not synced */
     bool        threads;        /* a thread writes what is staged; else who stages too much, or wr_tier_image, does it */
 } wr_tier_opts;
 wr_tier  *wr_tier_new(const wr_tier_opts *opts); /* nothing on disk yet */
@@ -40,7 +42,8 @@ typedef struct wr_tier_stats {
     int64_t  memory_bytes;      /* write buffers + cache + filters and indexes, as RocksDB counts them */
     int64_t  disk_bytes, pending_compaction_bytes;
     uint64_t reads, writes, read_hits; /* entries; a hit found something */
-    uint64_t written_bytes;     /* to files, flushes and compactions */
+    uint64_t written_bytes;     /* to sorted files */
+    uint64_t merged_bytes;      /* of those, by merges of such files */
 } wr_tier_stats;
 void wr_tier_stats_get(wr_tier *tier, wr_tier_stats *out); /* also brings the account up to date; cheap enough for a few times a second */
 
@@ -53,6 +56,7 @@ void      wr_tier_batch_delete(wr_tier_batch *batch, wr_str key);
 void      wr_tier_batch_delete_range(wr_tier_batch *batch, wr_str from, wr_str to); /* to: exclusive; not seen by reads through this batch: write it first */
 size_t    wr_tier_batch_bytes(const wr_tier_batch *batch);
 uint32_t  wr_tier_batch_count(const wr_tier_batch *batch);
+size_t    wr_tier_write_bytes(const wr_tier *tier);                                 /* a good size of a batch for wr_tier_write: becomes a sorted file of its own */
 wr_status wr_tier_write(wr_tier *tier, wr_tier_batch *batch, wr_err *err);          /* empties the batch */
 
 /* ---- reading ---- */

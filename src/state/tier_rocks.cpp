@@ -2,8 +2,8 @@
  *
  * Idea       universal compaction: what a checkpoint costs is what is rewritten between two of them, and merging runs of like size rewrites an
  *            entry a few times in its life instead of ten. No write-ahead log. Filters and indexes stay outside the block cache (in
- *            it they evict each other); what they take is counted and the cache gives way. When there are more keys than the filter share of
- *            the memory can take at 10 bits, new files get fewer bits (memory_policy).
+ *            it they evict each other); they have filter_bytes of their own, and what they take beyond that the cache gives up. When there are more keys
+ *            than filter_bytes can take at 10 bits, new files get fewer bits (memory_policy).
  * Invariant  no exception and no C++ type leaves this file. A failure of a background thread is kept (listener), never retried by RocksDB.
  * Thread     any; a wr_rocks_scan belongs to one at a time.                                                              */
 #include "state/tier_rocks.h"
@@ -22,6 +22,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
+#include <rocksdb/sst_file_writer.h>
 #include <rocksdb/system_clock.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/checkpoint.h>
@@ -108,8 +109,9 @@ struct writable_file : rocksdb::FSWritableFile {
     struct wr_file        *file;
     uint64_t               size = 0;
     std::atomic<uint64_t> *written; /* NULL: not counted */
-    writable_file(struct wr_world *w, struct wr_file *f, const rocksdb::FileOptions &o, std::atomic<uint64_t> *count)
-        : FSWritableFile(o), world(w), file(f), written(count) {}
+    bool                   lasting; /* else it is not synced */
+    writable_file(struct wr_world *w, struct wr_file *f, const rocksdb::FileOptions &o, std::atomic<uint64_t> *count, bool lasts)
+        : FSWritableFile(o), world(w), file(f), written(count), lasting(lasts) {}
     ~writable_file() override { close(); }
     void close() {
         if (file) wr_rocks_file_close(world, file);
@@ -130,6 +132,7 @@ struct writable_file : rocksdb::FSWritableFile {
     IOStatus Flush(const IOOptions &, IODebugContext *) override { return IOStatus::OK(); }
     IOStatus Sync(const IOOptions &, IODebugContext *) override {
         wr_err err;
+        if (!lasting) return IOStatus::OK();
         return wr_rocks_file_sync(world, file, &err) == WR_OK ? IOStatus::OK() : status_of(err);
     }
     uint64_t GetFileSize(const IOOptions &, IODebugContext *) override { return size; }
@@ -146,12 +149,15 @@ struct directory : rocksdb::FSDirectory {
     IOStatus Close(const IOOptions &, IODebugContext *) override { return IOStatus::OK(); }
 };
 
-bool is_table(const std::string &name) { return name.size() > 4 && name.compare(name.size() - 4, 4, ".sst") == 0; }
+bool is_table(const std::string &name) {
+    return (name.size() > 4 && name.compare(name.size() - 4, 4, ".sst") == 0) || name.find("/batch-") != std::string::npos;
+}
 
 struct world_files : rocksdb::FileSystem {
     struct wr_world      *world;
     std::atomic<uint64_t> written{0}; /* bytes of sorted files */
-    explicit world_files(struct wr_world *w) : world(w) {}
+    bool                  lasting;
+    world_files(struct wr_world *w, bool lasts) : world(w), lasting(lasts) {}
     const char *Name() const override { return "weir"; }
 
     IOStatus open_file(const std::string &name, bool write, struct wr_file **out) {
@@ -176,7 +182,7 @@ struct world_files : rocksdb::FileSystem {
                              IODebugContext *) override {
         struct wr_file *f = nullptr;
         IOStatus        s = open_file(name, true, &f);
-        if (s.ok()) result->reset(new writable_file(world, f, o, is_table(name) ? &written : nullptr));
+        if (s.ok()) result->reset(new writable_file(world, f, o, is_table(name) ? &written : nullptr, lasting));
         return s;
     }
     IOStatus NewDirectory(const std::string &name, const IOOptions &, std::unique_ptr<rocksdb::FSDirectory> *result, IODebugContext *) override {
@@ -282,7 +288,7 @@ struct memory_policy : rocksdb::FilterPolicy {
     std::unique_ptr<const rocksdb::FilterPolicy> of_bits[BITS + 1], young[BITS + 1]; /* Bloom equivalent; 0 = none */
     std::atomic<uint64_t>                        keys{0};           /* entries on disk, about */
     double                                       share_bits;
-    explicit memory_policy(int64_t memory_bytes) : share_bits(double(memory_bytes) * 8 * 0.3) {
+    explicit memory_policy(int64_t bytes) : share_bits(double(bytes) * 8) {
         for (int i = 1; i <= BITS; i++) {
             of_bits[i].reset(rocksdb::NewRibbonFilterPolicy(i, 0));
             young[i].reset(rocksdb::NewBloomFilterPolicy(i));
@@ -302,17 +308,20 @@ struct memory_policy : rocksdb::FilterPolicy {
 
 /* ---- the database ---- */
 
+enum { FILES_STOP = 80, FILES_WAIT_US = 1000, FILES_WAITS = 5000 }; /* young files: as many make a writer wait for merges, 5 s at most */
+
 struct wr_rocks {
     std::shared_ptr<world_files>    files;
     std::unique_ptr<rocksdb::Env>   env;
     std::shared_ptr<rocksdb::Cache> cache;
     std::shared_ptr<memory_policy>  filters;
     rocksdb::DB                    *db = nullptr;
-    int64_t                         cache_bytes = 0, cache_floor = 0; /* what cache and filters share; what the cache keeps in any case */
+    int64_t                         cache_bytes = 0, cache_floor = 0, filter_bytes = 0; /* the cache gives way to filters and indexes above filter_bytes, down to the floor */
     size_t                          piece_bytes = 0;                  /* of a write */
     std::mutex                      lock;
     Status                          background; /* first failure of a background thread */
     std::atomic<bool>               failed{false};
+    std::atomic<uint64_t>           merged{0};  /* bytes that compactions wrote */
 };
 
 namespace {
@@ -324,7 +333,7 @@ int64_t number(rocksdb::DB *db, const std::string &property) {
 /* db: a background thread may be here before open has returned */
 int64_t fit_cache(wr_rocks *r, rocksdb::DB *db) {
     int64_t readers = number(db, rocksdb::DB::Properties::kEstimateTableReadersMem);
-    size_t  room = size_t(std::max(r->cache_bytes - readers, r->cache_floor));
+    size_t  room = size_t(std::max(r->cache_bytes - std::max(readers - r->filter_bytes, int64_t(0)), r->cache_floor));
     if (r->cache->GetCapacity() != room) r->cache->SetCapacity(room);
     r->filters->keys.store(uint64_t(number(db, rocksdb::DB::Properties::kEstimateNumKeys)), std::memory_order_relaxed);
     return readers;
@@ -334,7 +343,10 @@ struct listener : rocksdb::EventListener {
     wr_rocks *r;
     explicit listener(wr_rocks *rocks) : r(rocks) {}
     void OnFlushCompleted(rocksdb::DB *db, const rocksdb::FlushJobInfo &) override { fit_cache(r, db); }
-    void OnCompactionCompleted(rocksdb::DB *db, const rocksdb::CompactionJobInfo &) override { fit_cache(r, db); }
+    void OnCompactionCompleted(rocksdb::DB *db, const rocksdb::CompactionJobInfo &job) override {
+        r->merged.fetch_add(job.stats.total_output_bytes, std::memory_order_relaxed);
+        fit_cache(r, db);
+    }
     void OnBackgroundError(rocksdb::BackgroundErrorReason, Status *s) override {
         std::lock_guard<std::mutex> hold(r->lock);
         if (!r->background.ok()) return;
@@ -345,7 +357,7 @@ struct listener : rocksdb::EventListener {
 
 rocksdb::Options options_of(wr_rocks *r, const wr_rocks_opts *o) {
     rocksdb::Options opt;
-    int64_t          memory = o->memory_bytes, buffers = memory * 2 / 5;
+    int64_t          memory = o->memory_bytes, buffers = memory / 4;
     opt.env = r->env.get();
     opt.create_if_missing = o->create;
     opt.info_log = std::make_shared<silent>();
@@ -371,11 +383,11 @@ rocksdb::Options options_of(wr_rocks *r, const wr_rocks_opts *o) {
 
     opt.compaction_style = rocksdb::kCompactionStyleUniversal;
     opt.compaction_options_universal.max_size_amplification_percent = 100;
-    opt.compaction_options_universal.size_ratio = 10;
+    opt.compaction_options_universal.size_ratio = o->scratch ? 10 : 1;
     opt.compaction_options_universal.min_merge_width = 4;
-    opt.level0_file_num_compaction_trigger = 8;
+    opt.level0_file_num_compaction_trigger = o->scratch ? 10 : 16; /* an image pays for what is merged: wait for more; else lookups pay for what is not */
     opt.level0_slowdown_writes_trigger = 48;
-    opt.level0_stop_writes_trigger = 80;
+    opt.level0_stop_writes_trigger = FILES_STOP;
     opt.target_file_size_base = uint64_t(std::clamp<int64_t>(memory / 24, 1 << 20, 8 << 20)); /* building a Ribbon filter takes some 50 bytes a key of the file */
     opt.compression = rocksdb::kLZ4Compression;
     opt.periodic_compaction_seconds = 0;
@@ -383,7 +395,8 @@ rocksdb::Options options_of(wr_rocks *r, const wr_rocks_opts *o) {
 
     rocksdb::BlockBasedTableOptions table;
     table.block_cache = r->cache;
-    table.block_size = 16 * 1024;
+    table.block_size = 4 * 1024; /* a filter that is wrong, once in a hundred, costs a block */
+    table.index_block_restart_interval = 16;
     table.format_version = 5;
     table.filter_policy = r->filters;
     table.whole_key_filtering = true;
@@ -397,12 +410,13 @@ rocksdb::Options options_of(wr_rocks *r, const wr_rocks_opts *o) {
 extern "C" wr_status wr_rocks_open(const wr_rocks_opts *opts, wr_rocks **out, wr_err *err) {
     *out = nullptr;
     std::unique_ptr<wr_rocks> r(new wr_rocks);
-    r->files = std::make_shared<world_files>(opts->world);
+    r->files = std::make_shared<world_files>(opts->world, !opts->scratch);
     r->env.reset(new world_env(r->files));
-    r->cache_bytes = opts->memory_bytes * 3 / 5;
+    r->cache_bytes = opts->memory_bytes * 3 / 4;
     r->cache_floor = opts->memory_bytes / 16;
     r->cache = rocksdb::NewLRUCache(size_t(r->cache_bytes));
-    r->filters = std::make_shared<memory_policy>(opts->memory_bytes);
+    r->filter_bytes = opts->filter_bytes;
+    r->filters = std::make_shared<memory_policy>(opts->filter_bytes);
     Status s = rocksdb::DB::Open(options_of(r.get(), opts), opts->dir, &r->db);
     if (!s.ok()) return fail(s, "open", err);
     fit_cache(r.get(), r->db);
@@ -423,14 +437,14 @@ extern "C" wr_status wr_rocks_background_error(wr_rocks *r, wr_err *err) {
     return fail(r->background, "write", err);
 }
 
-extern "C" wr_status wr_rocks_write(wr_rocks *r, const char *ops, const size_t *at, size_t n, bool sorted, wr_err *err) {
+extern "C" wr_status wr_rocks_write(wr_rocks *r, const char *const *ops, size_t n, bool sorted, wr_err *err) {
     rocksdb::WriteOptions how;
     how.disableWAL = true;
     how.memtable_insert_hint_per_batch = sorted;
     rocksdb::WriteBatch batch(r->piece_bytes + r->piece_bytes / 4);
     for (size_t i = 0; i < n; i++) {
         wr_rocks_op op;
-        const char *from = ops + at[i];
+        const char *from = ops[i];
         memcpy(&op, from, sizeof op);
         Slice  key(from + sizeof op, op.key_len), value(from + sizeof op + op.key_len, op.value_len);
         Status s = op.kind == WR_ROCKS_PUT ? batch.Put(key, value) : op.kind == WR_ROCKS_DELETE ? batch.Delete(key) : batch.DeleteRange(key, value);
@@ -441,6 +455,38 @@ extern "C" wr_status wr_rocks_write(wr_rocks *r, const char *ops, const size_t *
         if (!s.ok()) return fail(s, "write", err);
     }
     return WR_OK;
+}
+
+/* RocksDB lets writers wait for merges, but not who ingests. */
+static void await_merges(wr_rocks *r) {
+    for (int i = 0; i < FILES_WAITS && !r->failed.load(std::memory_order_acquire); i++) {
+        if (number(r->db, rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0") < FILES_STOP) return;
+        rocksdb::SystemClock::Default()->SleepForMicroseconds(FILES_WAIT_US);
+    }
+}
+
+extern "C" wr_status wr_rocks_ingest(wr_rocks *r, const char *path, const char *const *ops, size_t n, wr_err *err) {
+    await_merges(r);
+    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), r->db->GetOptions());
+    Status                 s = writer.Open(path);
+    wr_rocks_op            op, next;
+    for (size_t i = 0; s.ok() && i < n; i++) {
+        const char *from = ops[i] + sizeof op;
+        memcpy(&op, ops[i], sizeof op);
+        if (i + 1 < n) { /* of equal keys only the last */
+            memcpy(&next, ops[i + 1], sizeof next);
+            if (next.key_len == op.key_len && !memcmp(from, ops[i + 1] + sizeof next, op.key_len)) continue;
+        }
+        Slice key(from, op.key_len);
+        s = op.kind == WR_ROCKS_PUT ? writer.Put(key, Slice(from + op.key_len, op.value_len)) : writer.Delete(key);
+    }
+    if (s.ok()) s = writer.Finish();
+    rocksdb::IngestExternalFileOptions how;
+    how.move_files = true;
+    how.write_global_seqno = false;
+    if (s.ok()) s = r->db->IngestExternalFile({path}, how);
+    if (!s.ok()) r->files->remove(path); /* what RocksDB did not take */
+    return s.ok() ? WR_OK : fail(s, "write", err);
 }
 
 extern "C" wr_status wr_rocks_get(wr_rocks *r, const wr_rocks_bytes *keys, uint32_t n, void (*take)(void *self, uint32_t i, const char *value, size_t len),
@@ -510,4 +556,5 @@ extern "C" void wr_rocks_stats_get(wr_rocks *r, wr_rocks_stats *out) {
     out->disk_bytes = number(r->db, P::kTotalSstFilesSize);
     out->pending_bytes = number(r->db, P::kEstimatePendingCompactionBytes);
     out->written_bytes = r->files->written.load(std::memory_order_relaxed);
+    out->merged_bytes = r->merged.load(std::memory_order_relaxed);
 }

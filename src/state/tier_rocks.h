@@ -19,7 +19,8 @@ typedef struct wr_rocks_bytes { const char *ptr; size_t len; } wr_rocks_bytes;
 typedef struct wr_rocks_opts {
     struct wr_world *world;
     const char      *dir;
-    int64_t          memory_bytes;
+    int64_t          memory_bytes, filter_bytes;
+    bool             scratch;       /* files are not synced */
     bool             create;        /* else the directory holds the files of an image */
 } wr_rocks_opts;
 wr_status wr_rocks_open(const wr_rocks_opts *opts, wr_rocks **out, wr_err *err);
@@ -28,8 +29,10 @@ void      wr_rocks_close(wr_rocks *db); /* what was not flushed is lost */
 /* One operation in a run of them: this header, then key, then value (for a range: its exclusive end). */
 typedef enum wr_rocks_kind { WR_ROCKS_PUT, WR_ROCKS_DELETE, WR_ROCKS_DELETE_RANGE } wr_rocks_kind;
 typedef struct wr_rocks_op { uint32_t kind, key_len, value_len; } wr_rocks_op;
-/* at[i] = where the i-th operation starts in ops; sorted = keys ascend. Written in pieces, so that no write is larger than a write buffer. */
-wr_status wr_rocks_write(wr_rocks *db, const char *ops, const size_t *at, size_t n, bool sorted, wr_err *err);
+/* ops[i] = where the i-th operation starts; sorted = keys ascend. Written in pieces, so that no write is larger than a write buffer. */
+wr_status wr_rocks_write(wr_rocks *db, const char *const *ops, size_t n, bool sorted, wr_err *err);
+/* The same for many operations, sorted, without ranges, of equal keys the last one last: they become a sorted file beside the memtable. path: where it is made. */
+wr_status wr_rocks_ingest(wr_rocks *db, const char *path, const char *const *ops, size_t n, wr_err *err);
 enum { WR_ROCKS_GETS = 64 };
 /* n <= WR_ROCKS_GETS keys; take() is called for those that exist. */
 wr_status wr_rocks_get(wr_rocks *db, const wr_rocks_bytes *keys, uint32_t n, void (*take)(void *self, uint32_t i, const char *value, size_t len), void *self,
@@ -43,7 +46,7 @@ wr_status      wr_rocks_background_error(wr_rocks *db, wr_err *err);
 
 typedef struct wr_rocks_stats {
     int64_t  memtable_bytes, reader_bytes, cache_bytes, disk_bytes, pending_bytes;
-    uint64_t written_bytes;
+    uint64_t written_bytes, merged_bytes;
 } wr_rocks_stats;
 void wr_rocks_stats_get(wr_rocks *db, wr_rocks_stats *out); /* also gives the cache what filters and indexes leave */
 

@@ -248,6 +248,50 @@ static void many_keys_in_one_get(void **state) {
     fix_close(&f);
 }
 
+static bool has_file(const char *dir, const char *part) {
+    wr_file_info *list;
+    size_t        n;
+    bool          found = false;
+    assert_int_equal(REAL->vt->list(REAL, dir, &list, &n, NULL), WR_OK);
+    for (size_t i = 0; i < n; i++) found = found || strstr(list[i].name, part);
+    wr_free(list);
+    return found;
+}
+
+static void much_at_once_becomes_a_file(void **state) {
+    (void)state;
+    enum { N = 40000, STEP = 12345, CHANGED = 300 };
+    fix      f;
+    uint16_t t;
+    fix_open(&f, 4 << 20);
+    assert_int_equal(wr_tier_table(f.tier, "x", &t, &f.err), WR_OK);
+    wr_tier_batch *b = wr_tier_batch_new(f.tier);
+    assert_false(has_file(f.dir, ".sst"));
+    for (uint64_t i = 0; i < N; i++) put(b, t, i * STEP % N, 5); /* STEP and N have a common divisor: keys come again */
+    for (uint64_t i = 0; i < N; i++) put(b, t, i, i);
+    for (uint64_t i = 0; i < N; i += 2) del(b, t, i);
+    assert_true(wr_tier_batch_bytes(b) >= 512 << 10);
+    assert_int_equal(wr_tier_write(f.tier, b, &f.err), WR_OK);
+    assert_int_equal(wr_tier_batch_count(b), 0);
+    assert_true(has_file(f.dir, ".sst") && !has_file(f.dir, "batch-"));
+    uint64_t sum;
+    assert_int_equal(count(&f, t, 0, N, &sum), N / 2);
+    assert_int_equal(sum, (uint64_t)N / 2 * (N / 2)); /* 1 + 3 + .. + N - 1 */
+    assert_int_equal(get(&f, NULL, t, 4), -1);
+    assert_int_equal(get(&f, NULL, t, N - 1), N - 1);
+    for (uint64_t i = 1; i < CHANGED; i += 2) put(b, t, i, i + 1000); /* little: the memtable, in front of the file */
+    assert_int_equal(wr_tier_write(f.tier, b, &f.err), WR_OK);
+    assert_int_equal(get(&f, NULL, t, 7), 1007);
+    for (uint64_t i = 1; i < N; i += 2) put(b, t, i, 3); /* a file in front of the memtable */
+    for (uint64_t i = 0; i < N; i += 2) put(b, t, i, 3);
+    assert_int_equal(wr_tier_write(f.tier, b, &f.err), WR_OK);
+    assert_int_equal(get(&f, NULL, t, 7), 3);
+    assert_int_equal(count(&f, t, 0, N, &sum), N);
+    assert_int_equal(sum, 3 * N);
+    wr_tier_batch_free(b);
+    fix_close(&f);
+}
+
 /* The files of an image into the working directory of a new tier. */
 static void fill_from_image(const char *dir, wr_tier_file *files, uint32_t n) {
     assert_int_equal(REAL->vt->make_dirs(REAL, dir, NULL), WR_OK);
@@ -589,7 +633,7 @@ static void two_workers_and_images(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_on_disk_before_the_first_write), cmocka_unit_test(put_get_delete_scan), cmocka_unit_test(many_keys_in_one_get),
+        cmocka_unit_test(nothing_on_disk_before_the_first_write), cmocka_unit_test(put_get_delete_scan), cmocka_unit_test(many_keys_in_one_get), cmocka_unit_test(much_at_once_becomes_a_file),
         cmocka_unit_test(image_and_restore), cmocka_unit_test(second_image_shares_files), cmocka_unit_test(abandoned_batches_are_dropped),
         cmocka_unit_test(random_operations), cmocka_unit_test(a_fault_at_every_call_is_an_error_value), cmocka_unit_test(two_workers_and_images),
         cmocka_unit_test(memory_stays_within_its_bound)};
