@@ -3,7 +3,8 @@
  * Idea       a batch is one buffer of operations; an index over it is built when somebody first reads through it, so that a save, which nobody
  *            reads through, pays nothing. Table numbers are kept in table 0 of the database itself, so they are part of every image.
  * Order      batches are written in key order when they hold no range, equal keys in the order in which they came. Half a MiB and more at once becomes a
- *            sorted file of its own, past the memtable; less goes into the memtable, where it waits for more.
+ *            sorted file of its own, past the memtable; less goes into the memtable, where it waits for more. So does what workers write where files are
+ *            synced: a worker must not wait for the disk.
  * Writer     with opts.threads a thread of the tier's own, started by the first staged batch, writes what has come together, when that is enough for a file; wr_tier_image writes the rest and waits for its last one.
  *            The keys of one image are all different (a map stages an entry once), so who writes first does not matter.
  * Thread     `lock` guards opening, names, staged batches, debts, the writer's start and the first error; the database is published once, with release.               */
@@ -428,13 +429,14 @@ static wr_status ingest(wr_tier *tier, const char *const *order, size_t n, wr_er
 }
 
 /* Much at once becomes a sorted file of its own, which costs a third of what the memtable and its flush do. */
-static wr_status batches_write(wr_tier *tier, wr_tier_batch *const *b, uint32_t n, wr_err *err) {
+static wr_status batches_write(wr_tier *tier, wr_tier_batch *const *b, uint32_t n, bool may_sync, wr_err *err) {
     size_t bytes = 0, count;
     for (uint32_t k = 0; k < n; k++) bytes += b[k]->ops.len;
     if (!bytes) return WR_OK;
     WR_TRY(open_for_write(tier, err));
     const char **order = batches_order(b, n, &count);
-    wr_status    status = !b[0]->ranges && bytes >= INGEST_BYTES ? ingest(tier, order, count, err) : wr_rocks_write(db_of(tier), order, count, !b[0]->ranges, err);
+    bool         file = bytes >= INGEST_BYTES && !b[0]->ranges && (may_sync || tier->scratch);
+    wr_status    status = file ? ingest(tier, order, count, err) : wr_rocks_write(db_of(tier), order, count, !b[0]->ranges, err);
     wr_free((void *)order);
     atomic_fetch_add_explicit(&tier->writes, count, memory_order_relaxed);
     return status;
@@ -442,7 +444,7 @@ static wr_status batches_write(wr_tier *tier, wr_tier_batch *const *b, uint32_t 
 
 wr_status wr_tier_write(wr_tier *tier, wr_tier_batch *b, wr_err *err) {
     wr_err    what;
-    wr_status status = batches_write(tier, &b, 1, &what);
+    wr_status status = batches_write(tier, &b, 1, false, &what);
     batch_clear(b, true);
     return failed(tier, status, &what, err);
 }
@@ -572,7 +574,7 @@ static wr_status staged_write(wr_tier *tier, wr_err *err) {
     for (bool more = true; more && status == WR_OK;) {
         batches taken = staged_take(tier);
         more = taken.n;
-        status = batches_write(tier, taken.at, taken.n, err);
+        status = batches_write(tier, taken.at, taken.n, true, err);
         staged_free(tier, &taken);
     }
     return status;

@@ -56,7 +56,7 @@ void      wr_tier_batch_delete(wr_tier_batch *batch, wr_str key);
 void      wr_tier_batch_delete_range(wr_tier_batch *batch, wr_str from, wr_str to); /* to: exclusive; not seen by reads through this batch: write it first */
 size_t    wr_tier_batch_bytes(const wr_tier_batch *batch);
 uint32_t  wr_tier_batch_count(const wr_tier_batch *batch);
-size_t    wr_tier_write_bytes(const wr_tier *tier);                                 /* a good size of a batch for wr_tier_write: becomes a sorted file of its own */
+size_t    wr_tier_write_bytes(const wr_tier *tier);                                 /* a good size of a batch for wr_tier_write; with scratch it becomes a sorted file of its own */
 wr_status wr_tier_write(wr_tier *tier, wr_tier_batch *batch, wr_err *err);          /* empties the batch */
 
 /* ---- reading ---- */

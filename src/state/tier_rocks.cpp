@@ -357,7 +357,7 @@ struct listener : rocksdb::EventListener {
 
 rocksdb::Options options_of(wr_rocks *r, const wr_rocks_opts *o) {
     rocksdb::Options opt;
-    int64_t          memory = o->memory_bytes, buffers = memory / 4;
+    int64_t          memory = o->memory_bytes, buffers = memory - r->cache_bytes;
     opt.env = r->env.get();
     opt.create_if_missing = o->create;
     opt.info_log = std::make_shared<silent>();
@@ -412,7 +412,7 @@ extern "C" wr_status wr_rocks_open(const wr_rocks_opts *opts, wr_rocks **out, wr
     std::unique_ptr<wr_rocks> r(new wr_rocks);
     r->files = std::make_shared<world_files>(opts->world, !opts->scratch);
     r->env.reset(new world_env(r->files));
-    r->cache_bytes = opts->memory_bytes * 3 / 4;
+    r->cache_bytes = opts->scratch ? opts->memory_bytes * 3 / 4 : opts->memory_bytes * 3 / 5; /* large batches do not go through write buffers then */
     r->cache_floor = opts->memory_bytes / 16;
     r->cache = rocksdb::NewLRUCache(size_t(r->cache_bytes));
     r->filter_bytes = opts->filter_bytes;

@@ -264,6 +264,8 @@ static void much_at_once_becomes_a_file(void **state) {
     fix      f;
     uint16_t t;
     fix_open(&f, 4 << 20);
+    wr_tier_free(f.tier);
+    f.tier = wr_tier_new(&(wr_tier_opts){.world = &f.world.base, .dir = f.dir, .acct = &f.acct, .memory_bytes = 4 << 20, .scratch = true});
     assert_int_equal(wr_tier_table(f.tier, "x", &t, &f.err), WR_OK);
     wr_tier_batch *b = wr_tier_batch_new(f.tier);
     assert_false(has_file(f.dir, ".sst"));
