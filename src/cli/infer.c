@@ -120,6 +120,7 @@ static void add_json(infer *in, guess *g, const wr_jdoc *doc, uint32_t index, ui
     if (g->kind != G_OBJECT && g->kind != G_ARRAY) return;
     uint32_t child = index + 1;
     for (uint32_t i = 0; i < node->n; i++, child = doc->nodes.at[child].next) {
+        if (g->kind == G_OBJECT && !doc->nodes.at[child].key.len) continue; /* SQL has no name for it */
         guess *m = member(in, g, g->kind == G_OBJECT ? doc->nodes.at[child].key : WR_STR(""));
         if (m) add_json(in, m, doc, child, depth + 1);
     }
@@ -192,6 +193,17 @@ static guess_kind csv_kind(infer *in, wr_str s, uint32_t *prec) {
     return iso ? G_STRING : k; /* the format reads 2026-01-31 12:00:00 only */
 }
 
+/* A name of the header: doubled quotes are one. */
+static wr_str unquoted(infer *in, wr_str s) {
+    char  *text = wr_arena_alloc(in->arena, s.len + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < s.len; i++) {
+        text[n++] = s.ptr[i];
+        if (s.ptr[i] == '"' && i + 1 < s.len && s.ptr[i + 1] == '"') i++;
+    }
+    return (wr_str){text, n};
+}
+
 /* The first record names the columns unless one of its fields is no name: a number, a time, nothing, or there twice. */
 static wr_status csv_columns(infer *in, const char *path, const char *at, const char *end, guess *root, wr_err *err) {
     const char *again = at;
@@ -200,13 +212,15 @@ static wr_status csv_columns(infer *in, const char *path, const char *at, const 
     bool        last = false, quoted;
     in->header = true;
     while (!last && next_field(in, &at, end, &field, &last, &quoted)) {
-        in->header &= field.len > 0 && csv_kind(&(infer){0}, field, &prec) == G_STRING;
+        in->header &= wr_str_trim(field).len > 0 && csv_kind(&(infer){0}, field, &prec) == G_STRING;
         n++;
     }
     last = false;
     for (uint32_t i = 0; i < n && i < COLUMNS_MAX; i++) {
         char made[16];
         next_field(in, &again, end, &field, &last, &quoted);
+        if (in->header && quoted) field = unquoted(in, field);
+        if (in->header) field = wr_str_trim(field);
         snprintf(made, sizeof made, "c%u", i + 1);
         if (!member(in, root, in->header ? field : wr_str_of(made)) || root->members.n != i + 1)
             return wr_fail(err, WR_USER, "WR141", "%s: the first line has the name '%.*s' twice", path, WR_FMT(field));
@@ -215,7 +229,6 @@ static wr_status csv_columns(infer *in, const char *path, const char *at, const 
 }
 
 static wr_status infer_csv(infer *in, const char *path, wr_str text, bool whole, guess *root, wr_err *err) {
-    if (wr_str_starts(text, WR_STR("\xEF\xBB\xBF"))) text.ptr += 3, text.len -= 3;
     const char *at = text.ptr, *end = text.ptr + text.len;
     in->delimiter = ends_with(wr_str_of(path), ".tsv") ? '\t' : best_delimiter(text);
     WR_TRY(csv_columns(in, path, at, end, root, err));
@@ -355,7 +368,9 @@ wr_status infer_table(const char *path, wr_sbuf *out, wr_err *err) {
     wr_status status = read_sample(path, &text, &whole, err);
     infer     in = {.arena = wr_arena_new(NULL)};
     guess     root = {.kind = G_OBJECT};
-    if (status == WR_OK) status = csv ? infer_csv(&in, path, wr_sbuf_str(&text), whole, &root, err) : infer_json(&in, path, wr_sbuf_str(&text), whole, &root, err);
+    wr_str    all = wr_sbuf_str(&text);
+    if (wr_str_starts(all, WR_STR("\xEF\xBB\xBF"))) all.ptr += 3, all.len -= 3;
+    if (status == WR_OK) status = csv ? infer_csv(&in, path, all, whole, &root, err) : infer_json(&in, path, all, whole, &root, err);
     if (status == WR_OK && !in.n_rows) status = wr_fail(err, WR_USER, "WR141", "%s holds no rows to look at", path);
     if (status == WR_OK) put_statement(&in, path, csv, &root, out);
     wr_arena_free(in.arena);

@@ -260,6 +260,22 @@ static void check_options(const wr_table_info *t, const wr_connector *c, const s
     }
 }
 
+/* Formats write VARIANT; reading it is refused here, not for each record. */
+static bool holds_variant(wr_type t) {
+    if (t.id == WR_T_VARIANT) return true;
+    for (uint32_t i = 0; wr_type_is_nested(t) && i < t.n_kids; i++)
+        if (holds_variant(t.kids[i])) return true;
+    return false;
+}
+static void check_columns(const wr_table_info *t, const char *format, wr_diags *diags) {
+    for (uint32_t i = 0; i < t->n_physical; i++) {
+        const wr_field *f = &t->schema->fields[i];
+        if (!holds_variant(f->type)) continue;
+        wr_diags_add(diags, WR_SEV_ERROR, "WR125", t->at, "table '%.*s': the format '%s' cannot read VARIANT: column '%.*s'", WR_FMT(t->name), format, WR_FMT(f->name));
+        wr_diags_hint(diags, "declare it STRING, and write PARSE_JSON(%.*s) in the query", WR_FMT(f->name));
+    }
+}
+
 bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *diags) {
     uint32_t            before = diags->n_errors;
     const wr_connector *c = check_connector(t, as_source, diags);
@@ -277,6 +293,7 @@ bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *di
         check_format(t, c, as_source, f, format, diags);
     }
     if (format) sets.at[sets.n++] = format->specs;
+    if (format && as_source) check_columns(t, format->name, diags);
     check_options(t, c, &sets, &records, format, diags);
     wr_arena_free(arena);
     for (const wr_option_spec *s = c->specs; s->key; s++)

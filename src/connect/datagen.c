@@ -228,7 +228,7 @@ static void default_range(wr_type type, gen_field *f) {
 
 static bool read_field(const wr_table_info *t, wr_connect_ctx *ctx, const wr_field *column, gen_field *f, uint64_t *n_rows) {
     wr_type type = column->type;
-    if (wr_type_is_nested(type) || type.id == WR_T_INTERVAL_DS || type.id == WR_T_INTERVAL_YM || wr_type_is_binary(type)) {
+    if (wr_type_is_nested(type) || type.id == WR_T_INTERVAL_DS || type.id == WR_T_INTERVAL_YM || wr_type_is_binary(type) || type.id == WR_T_BITMAP || type.id == WR_T_VARIANT) {
         wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR125", t->at, "'datagen' has no %s values: column '%.*s'", wr_tid_name(type.id), WR_FMT(column->name));
         return false;
     }

@@ -215,24 +215,6 @@ static wr_status mod_i64(wr_call *c) {
     return WR_OK;
 }
 
-/* A floating quotient whose divisor was exact (INT, DECIMAL): zero fails, as Flink. */
-static wr_status div_f64_checked(wr_call *c) {
-    for ROWS(c, r) {
-        double b = ARG(c, 1, double, r);
-        if (b == 0) return call_fail(c, r, "22012", "division by zero");
-        OUT(c, double)[r] = ARG(c, 0, double, r) / b;
-    }
-    return WR_OK;
-}
-static wr_status div_f32_checked(wr_call *c) {
-    for ROWS(c, r) {
-        float b = ARG(c, 1, float, r);
-        if (b == 0) return call_fail(c, r, "22012", "division by zero");
-        OUT(c, float)[r] = ARG(c, 0, float, r) / b;
-    }
-    return WR_OK;
-}
-
 /* ---- decimals ---- */
 #define K_NAME dec_add_same
 #define K_A wr_u128
@@ -378,7 +360,7 @@ static bool nonzero_const(const wr_expr *e) {
 }
 
 static bool resolve_numeric(wr_resolve *r, char op) {
-    wr_type right = r->args[1]->type, t = arith_type(r->args[0]->type, right);
+    wr_type t = arith_type(r->args[0]->type, r->args[1]->type);
     if (t.id == WR_T_DECIMAL) return resolve_decimal(r, op);
     if (!res_cast(r, 0, t) || !res_cast(r, 1, t)) return false;
     wr_storage s = wr_type_storage(t);
@@ -386,9 +368,7 @@ static bool resolve_numeric(wr_resolve *r, char op) {
     case '+': return res_set(r, t, add_by[s], FN_DENSE);
     case '-': return res_set(r, t, sub_by[s], FN_DENSE);
     case '*': return res_set(r, t, mul_by[s], FN_DENSE);
-    case '/':
-        if (is_approx(t) && !is_approx(right) && !nonzero_const(r->args[1])) return res_set(r, t, s == WR_S_F64 ? div_f64_checked : div_f32_checked, 0);
-        return res_set(r, t, div_by[s], is_approx(t) || nonzero_const(r->args[1]) ? FN_DENSE : 0);
+    case '/': return res_set(r, t, div_by[s], is_approx(t) || nonzero_const(r->args[1]) ? FN_DENSE : 0);
     default: return res_set(r, t, mod_by[s], is_approx(t) || nonzero_const(r->args[1]) ? FN_DENSE : 0);
     }
 }

@@ -243,7 +243,7 @@ static bool check_header(csv_decoder *d, const char *p, const char *end) {
     for (uint32_t i = 0; i < d->opts.schema->n; i++, p++) {
         wr_str name = d->opts.schema->fields[i].name;
         if (p > end || !next_field(d, &p, end, &field)) return fault(d, WR_BAD_MISSING, "CSV header: the column '%.*s' is not in it", (int)WR_MIN(name.len, 80u), name.ptr);
-        if (!wr_str_ieq(wr_str_trim(field), name))
+        if (!wr_str_ieq(wr_str_trim(field), wr_str_trim(name)))
             return fault(d, WR_BAD_MALFORMED, "CSV header: field %u is '%.*s', the table's column there is '%.*s'", i + 1, (int)WR_MIN(field.len, 60u), field.ptr, (int)WR_MIN(name.len, 60u), name.ptr);
     }
     return true;
@@ -370,7 +370,7 @@ static void put_cell(const csv_encoder *e, const wr_vec *vec, uint32_t row, wr_s
         return;
     }
     wr_sbuf text = {0};
-    if (wr_type_is_binary(vec->type)) {
+    if (wr_type_is_binary(vec->type) || vec->type.id == WR_T_BITMAP) {
         wr_str bytes = wr_sview_str((const wr_sview *)vec->data + row);
         wr_base64(bytes.ptr, bytes.len, &text);
     } else if (vec->type.id == WR_T_TIMESTAMP || vec->type.id == WR_T_TIMESTAMP_LTZ) {

@@ -145,9 +145,16 @@ static bool reset_options(pl *p, draft *d, const wr_ast_alter_action *a) {
     return true;
 }
 
-static bool apply(pl *p, draft *d, const wr_ast_alter_action *a, wr_str *name) {
+/* RENAME TO b: a name without a database stays in that of the old name, as in Flink. */
+static bool new_name(pl *p, const wr_ast_name *old, const wr_ast_name *to, wr_str *out) {
+    const wr_space *s = pl_database(p, to->n == 1 ? old : to, 1);
+    if (s) *out = wr_catalog_name_in(p->ctx->catalog, s, to->part[to->n - 1].text);
+    return s != NULL;
+}
+
+static bool apply(pl *p, draft *d, const wr_ast_name *old, const wr_ast_alter_action *a, wr_str *name) {
     switch (a->kind) {
-    case WR_ALTER_RENAME: return pl_object_name(p, &a->new_name, name);
+    case WR_ALTER_RENAME: return new_name(p, old, &a->new_name, name);
     case WR_ALTER_SET:
         for (uint32_t i = 0; i < a->options.n; i++) pl_draft_option(p, d, &a->options.at[i]);
         return true;
@@ -188,7 +195,7 @@ static void alter_table(pl *p, const wr_ast_alter *a, const wr_table *t) {
     draft  d = draft_of(p, t);
     wr_str name = t->name;
     for (uint32_t i = 0; i < a->actions.n; i++)
-        if (!apply(p, &d, &a->actions.at[i], &name)) return;
+        if (!apply(p, &d, &a->name, &a->actions.at[i], &name)) return;
     if (!d.columns.n) {
         pl_error(p, "42601", a->name.at, "table '%.*s' would have no columns", WR_FMT(t->name));
         return;
@@ -209,7 +216,7 @@ static void alter_view(pl *p, const wr_ast_alter *a, const wr_table *v) {
     for (uint32_t i = 0; i < a->actions.n; i++) {
         const wr_ast_alter_action *x = &a->actions.at[i];
         if (x->kind == WR_ALTER_RENAME) {
-            if (!pl_object_name(p, &x->new_name, &now->name) || !is_free(p, v, now->name, x->new_name.at)) return;
+            if (!new_name(p, &a->name, &x->new_name, &now->name) || !is_free(p, v, now->name, x->new_name.at)) return;
         } else if (x->kind == WR_ALTER_AS_QUERY) {
             if (!pl_bind_query(p, x->query, NULL, false)) return;
             now->query = x->query;
@@ -229,6 +236,7 @@ void pl_alter(pl *p, const wr_ast_stmt *s) {
         pl_alter_space(p, a);
         return;
     }
+    if (a->if_exists && !pl_has_database(p, &a->name)) return;
     if (!pl_object_name(p, &a->name, &name)) return;
     const wr_table *t = wr_catalog_find(p->ctx->catalog, name);
     if (!t && a->if_exists) return;

@@ -235,7 +235,8 @@ int pl_resolve_column(bind *b, const wr_ast_name *name, uint32_t *used, wr_type 
             if (complain) {
                 wr_str last = name->part[name->n - 1].text;
                 pl_error(b->p, "42702", name->at, "column '%.*s' is ambiguous: it is in '%.*s' and in '%.*s'", WR_FMT(last), WR_FMT(both[0]), WR_FMT(both[1]));
-                wr_diags_hint(b->p->diags, "write %.*s.%.*s or %.*s.%.*s", WR_FMT(both[0]), WR_FMT(last), WR_FMT(both[1]), WR_FMT(last));
+                if (wr_str_eq(both[0], both[1])) wr_diags_hint(b->p->diags, "give them names of their own: FROM ... AS a JOIN ... AS b");
+                else wr_diags_hint(b->p->diags, "write %.*s.%.*s or %.*s.%.*s", WR_FMT(both[0]), WR_FMT(last), WR_FMT(both[1]), WR_FMT(last));
             }
             return -1;
         }
@@ -475,6 +476,14 @@ static bool over_function(bind *b, const wr_ast_expr *e, const wr_ast_window *w,
     return over_frame(b, w, &o->fn.frame);
 }
 
+bool pl_can_order(pl *p, wr_type type, wr_span at) {
+    bool ok = !wr_type_is_nested(type) && type.id != WR_T_BITMAP && type.id != WR_T_VARIANT;
+    if (ok) return true;
+    pl_error(p, "42804", at, "ORDER BY: values of the type %s have no order", wr_tid_name(type.id));
+    wr_diags_hint(p->diags, "order by a part of it, or by its text: CAST(... AS STRING)");
+    return false;
+}
+
 static bool over_sort(bind *b, const wr_ast_window *w, over_call *o) {
     o->n_keys = w->partition_by.n;
     o->n_order = w->order_by.n;
@@ -485,7 +494,7 @@ static bool over_sort(bind *b, const wr_ast_window *w, over_call *o) {
     for (uint32_t i = 0; i < o->n_keys; i++) ok &= (o->keys[i] = pl_bind_expr(b, w->partition_by.at[i])) != NULL;
     for (uint32_t i = 0; i < o->n_order; i++) {
         const wr_ast_order *k = &w->order_by.at[i];
-        ok &= (o->order[i] = pl_bind_expr(b, k->expr)) != NULL;
+        ok &= (o->order[i] = pl_bind_expr(b, k->expr)) != NULL && pl_can_order(b->p, o->order[i]->type, k->expr->at);
         o->sort[i] = (wr_sort_key){.desc = k->desc, .nulls_last = k->nulls < 0 ? k->desc : k->nulls == 1}; /* NULL is the least */
     }
     return ok;

@@ -281,6 +281,7 @@ static bool bind_order(bind *b, wr_match_opts *o) {
         wr_expr            *e = pl_bind_expr(&in, x->expr);
         if (!e) return false;
         if (e->kind != WR_E_COL) return pl_unsupported(p, x->expr->at, "compute it in a subquery below", "an expression in ORDER BY of MATCH_RECOGNIZE"), false;
+        if (i && !pl_can_order(p, e->type, x->expr->at)) return false;
         if (i == 0 && e->type.attr != WR_TIME_ROWTIME) {
             pl_error(p, "42804", x->expr->at, "MATCH_RECOGNIZE is ordered by the event-time column first");
             wr_diags_hint(p->diags, "declare a WATERMARK on it; expressions, GROUP BY and regular joins make a time column plain");

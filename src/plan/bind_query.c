@@ -647,6 +647,7 @@ static bool order_by_output(pl *p, const wr_ast_orders *orders, lnode **node, se
             keys[i].col = e->kind == WR_E_COL ? e->col : width + so->n_hidden;
             if (e->kind != WR_E_COL) exprs[keys[i].col] = e, names[keys[i].col] = pl_printf(p, "order %u", i + 1), so->n_hidden++;
         }
+        if (!pl_can_order(p, exprs[keys[i].col]->type, o->expr->at)) return false;
         keys[i].desc = o->desc;
         keys[i].nulls_last = o->nulls < 0 ? o->desc : o->nulls == 1;
     }

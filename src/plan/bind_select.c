@@ -271,6 +271,7 @@ static bool bind_order(sel *x, sel_order *so) {
             }
         }
         so->keys[i].col = (uint32_t)at;
+        ok &= pl_can_order(x->p, x->items.at[at]->type, o->expr->at);
     }
     return ok;
 }

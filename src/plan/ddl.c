@@ -34,13 +34,18 @@ wr_space *pl_catalog_named(pl *p, const wr_ast_ident *name) {
     return s ? s : no_space(p, "catalog", name);
 }
 
+static wr_space *find_database(const pl *p, const wr_ast_name *name, uint32_t n) {
+    const wr_space *now = wr_catalog_current(p->ctx->catalog);
+    return wr_catalog_find_space(p->ctx->catalog, n == 2 ? name->part[0].text : now->catalog, n ? name->part[n - 1].text : now->database);
+}
+
+bool pl_has_database(const pl *p, const wr_ast_name *name) { return name->n > 3 || find_database(p, name, name->n - 1); }
+
 wr_space *pl_database(pl *p, const wr_ast_name *name, uint32_t behind) {
-    const wr_catalog *c = p->ctx->catalog;
-    const wr_space   *now = wr_catalog_current(c);
-    uint32_t          n = name->n - behind;
+    uint32_t n = name->n - behind;
     if (n > 2) return pl_error(p, "42601", name->at, "a name has at most a catalog and a database before it");
     if (n == 2 && !pl_catalog_named(p, &name->part[0])) return NULL;
-    wr_space *s = wr_catalog_find_space(c, n == 2 ? name->part[0].text : now->catalog, n ? name->part[n - 1].text : now->database);
+    wr_space *s = find_database(p, name, n);
     return s ? s : no_space(p, "database", &name->part[n - 1]);
 }
 

@@ -305,7 +305,7 @@ static lnode *lookup_join(jx *x, const wr_exprs *conjuncts) {
     for (uint32_t i = 0; i < conjuncts->n; i++)
         if (!take_lookup_key(&y, conjuncts->at[i])) wr_arr_apush(p->arena, &y.rest, conjuncts->at[i]);
     if (!y.key[0].n) {
-        pl_error(p, "0A000", at, "a lookup join needs a column of '%.*s' that is equal to something of the left row: ON %.*s.key = ...", WR_FMT(pl_label(y.in[1])), WR_FMT(pl_label(y.in[1])));
+        pl_error(p, "0A000", at, "a lookup join needs a condition in ON that says which rows of '%.*s' to ask for: a column of it = something of the left row", WR_FMT(pl_label(y.in[1])));
         wr_diags_hint(p->diags, "the types must be the same: cast the left side, not the column of the table");
         return NULL;
     }

@@ -175,6 +175,7 @@ typedef struct bind {
 
 /* bind_expr.c */
 wr_expr *pl_bind_expr(bind *b, const wr_ast_expr *ast);
+bool     pl_can_order(pl *p, wr_type type, wr_span at); /* false: said that values of the type have no order */
 wr_expr *pl_bind_condition(bind *b, const wr_ast_expr *ast); /* BOOLEAN or a diagnostic */
 #define pl_call(p, ...) wr_expr_calln(&(p)->ec, __VA_ARGS__) /* (pl *, name, at, n, arguments ...) */
 bool     pl_interval_const(pl *p, const wr_expr *e, int64_t *us);
@@ -308,6 +309,7 @@ const wr_table *pl_table_with(pl *p, const wr_table *t, const wr_ast_hints *hint
 void     pl_create_view(pl *p, const wr_ast_stmt *s);
 bool     pl_object_name(pl *p, const wr_ast_name *name, wr_str *out); /* what the catalog knows it by */
 wr_space *pl_catalog_named(pl *p, const wr_ast_ident *name);                     /* NULL after a diagnostic */
+bool      pl_has_database(const pl *p, const wr_ast_name *name);                 /* of an object's name: for IF EXISTS; a name too long is told elsewhere */
 wr_space *pl_database(pl *p, const wr_ast_name *name, uint32_t behind);          /* the one before the last `behind` parts, else the current one */
 /* spaces.c */
 void     pl_create_space(pl *p, const wr_ast_stmt *s);

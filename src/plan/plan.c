@@ -345,6 +345,7 @@ static void drop(driver *d, const wr_ast_stmt *s) {
         drop_other(p, s);
         return;
     }
+    if (s->drop.if_exists && !pl_has_database(p, &s->drop.name)) return;
     if (!pl_object_name(p, &s->drop.name, &name)) return;
     const wr_table *t = wr_catalog_find(p->ctx->catalog, name);
     if (!t && (s->drop.if_exists || pl_is_broken(p, name))) return;
