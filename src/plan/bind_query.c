@@ -276,12 +276,14 @@ static lnode *bind_lateral(pl *p, const wr_ast_ref *ref, pcte *ctes, lnode *left
     return on_of_left_row(p, ref, "LATERAL", kind, n, sc, ctes);
 }
 
+static const wr_ast_expr *as_of_of(const wr_ast_ref *ref) {
+    return ref->kind == WR_AST_REF_NAME ? ref->table.as_of : ref->kind == WR_AST_REF_QUERY ? ref->derived.as_of : NULL;
+}
+
 static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
     static const wr_join_kind KINDS[] = {WR_JOIN_INNER, WR_JOIN_LEFT, WR_JOIN_RIGHT, WR_JOIN_FULL, WR_JOIN_INNER, WR_JOIN_INNER};
     scope              l = {0}, r = {0};
-    const wr_ast_expr *as_of = ref->join.right->kind == WR_AST_REF_NAME    ? ref->join.right->table.as_of
-                               : ref->join.right->kind == WR_AST_REF_QUERY ? ref->join.right->derived.as_of
-                                                                           : NULL;
+    const wr_ast_expr *as_of = as_of_of(ref->join.right);
     lnode *left = pl_bind_ref(p, ref->join.left, ctes, &l);
     if (left && ref->join.right->kind == WR_AST_REF_UNNEST) return bind_unnest(p, ref, ctes, left, &l, KINDS[ref->join.kind], sc);
     if (left && is_user_table(p, ref->join.right)) return bind_table_function(p, ref, ctes, left, &l, KINDS[ref->join.kind], sc);
@@ -291,6 +293,7 @@ static lnode *bind_join(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
     if (left && as_of && !t) return NULL;
     bool is_lookup = t && is_processing_time(t);
     p->for_lookup = is_lookup;
+    p->joined = ref->join.right;
     lnode *right = pl_bind_ref(p, ref->join.right, ctes, &r);
     p->for_lookup = false;
     if (!left || !right) return NULL;
@@ -328,6 +331,11 @@ static lnode *hinted(pl *p, const wr_ast_ref *ref) { /* a table with OPTIONS('ke
 lnode *pl_bind_ref(pl *p, const wr_ast_ref *ref, pcte *ctes, scope *sc) {
     lnode *n = NULL;
     wr_str alias = ref->alias.text;
+    if (as_of_of(ref) && ref != p->joined) {
+        pl_error(p, "0A000", as_of_of(ref)->at, "FOR SYSTEM_TIME AS OF is for the right side of a JOIN: a table alone has no earlier versions to read");
+        wr_diags_hint(p->diags, "FROM a JOIN b FOR SYSTEM_TIME AS OF a.ts AS b ON a.k = b.k");
+        return NULL;
+    }
     switch (ref->kind) {
     case WR_AST_REF_JOIN: return bind_join(p, ref, ctes, sc);
     case WR_AST_REF_NAME:

@@ -121,6 +121,7 @@ typedef struct pl {
     WR_ARR(scalar) scalars;
     const wr_ast_hints *hints; /* of the SELECT being bound: STATE_TTL, SPLIT, LOOKUP */
     WR_ARR(const wr_ast_hint_arg *) splits; /* of SPLIT hints: those that a join took */
+    const wr_ast_ref *joined;  /* the right side of the join being bound: only there is FOR SYSTEM_TIME */
     bool         for_lookup;   /* the table being bound is one that is asked by key */
 } pl;
 
