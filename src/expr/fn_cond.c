@@ -115,7 +115,7 @@ bool res_greatest(wr_resolve *r) {
     for (uint32_t i = 0; i < r->n; i++) which[i] = i;
     wr_type t;
     if (!unify(r, which, r->n, &t)) return false;
-    if (wr_type_is_nested(t)) return false;
+    if (wr_type_is_nested(t) || t.id == WR_T_BITMAP || t.id == WR_T_VARIANT) return false; /* no order */
     r->extra[0] = r->fn->name[0] == 'G' ? 1 : -1;
     return res_set(r, t, greatest, 0);
 }

@@ -289,6 +289,7 @@ static wr_status rebuild(wr_call *c) {
     wr_arr_free(&rows.list);
     return WR_OK;
 }
+static bool elements_have_order(wr_type list) { return list.kids[0].id != WR_T_BITMAP && list.kids[0].id != WR_T_VARIANT; }
 bool res_array_rebuild(wr_resolve *r) {
     static const char *const names[] = {"ARRAY_DISTINCT", "ARRAY_REVERSE", "ARRAY_SORT", "ARRAY_REMOVE", "ARRAY_SLICE"};
     int what = 0;
@@ -302,7 +303,7 @@ bool res_array_rebuild(wr_resolve *r) {
         for (uint32_t i = 1; i < r->n; i++)
             if (!wr_type_is_integer(r->args[i]->type) || !res_cast(r, i, wr_type_of(WR_T_BIGINT))) return false;
     } else if (what == RB_SORT) {
-        if (r->n > 3) return false;
+        if (r->n > 3 || !elements_have_order(r->args[0]->type)) return false;
         for (uint32_t i = 1; i < r->n; i++)
             if (r->args[i]->type.id != WR_T_BOOLEAN) return false;
     } else if (r->n != 1) {
@@ -408,7 +409,7 @@ static wr_status extreme(wr_call *c) {
     return WR_OK;
 }
 bool res_array_extreme(wr_resolve *r) {
-    if (r->n != 1 || !is_list(r->args[0]->type)) return false;
+    if (r->n != 1 || !is_list(r->args[0]->type) || !elements_have_order(r->args[0]->type)) return false;
     r->extra[0] = strcmp(r->fn->name, "ARRAY_MAX") == 0 ? 1 : -1;
     return res_set(r, r->args[0]->type.kids[0], extreme, 0);
 }
