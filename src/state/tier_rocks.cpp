@@ -322,6 +322,7 @@ struct wr_rocks {
     Status                          background; /* first failure of a background thread */
     std::atomic<bool>               failed{false};
     std::atomic<uint64_t>           merged{0};  /* bytes that compactions wrote */
+    std::mutex                      order;      /* of writes and ingested files: see seal_memtable */
 };
 
 namespace {
@@ -449,6 +450,7 @@ extern "C" wr_status wr_rocks_write(wr_rocks *r, const char *const *ops, size_t 
         Slice  key(from + sizeof op, op.key_len), value(from + sizeof op + op.key_len, op.value_len);
         Status s = op.kind == WR_ROCKS_PUT ? batch.Put(key, value) : op.kind == WR_ROCKS_DELETE ? batch.Delete(key) : batch.DeleteRange(key, value);
         if (s.ok() && (batch.GetDataSize() >= r->piece_bytes || i + 1 == n)) {
+            std::lock_guard<std::mutex> hold(r->order);
             s = r->db->Write(how, &batch);
             batch.Clear();
         }
@@ -463,6 +465,15 @@ static void await_merges(wr_rocks *r) {
         if (number(r->db, rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0") < FILES_STOP) return;
         rocksdb::SystemClock::Default()->SleepForMicroseconds(FILES_WAIT_US);
     }
+}
+
+/* An ingested file gets the next sequence number. A memtable with entries on both sides of it would become a file whose range holds the other's, and a merge of such
+ * files is refused as a corruption: so all memtables become files before. Held: r->order. */
+static Status seal_memtable(wr_rocks *r) {
+    if (!number(r->db, rocksdb::DB::Properties::kNumEntriesActiveMemTable) && !number(r->db, rocksdb::DB::Properties::kNumImmutableMemTable)) return Status::OK();
+    rocksdb::FlushOptions how; /* waits: memtables that are still to be flushed become one file together */
+    how.allow_write_stall = true;
+    return r->db->Flush(how);
 }
 
 extern "C" wr_status wr_rocks_ingest(wr_rocks *r, const char *path, const char *const *ops, size_t n, wr_err *err) {
@@ -484,7 +495,11 @@ extern "C" wr_status wr_rocks_ingest(wr_rocks *r, const char *path, const char *
     rocksdb::IngestExternalFileOptions how;
     how.move_files = true;
     how.write_global_seqno = false;
-    if (s.ok()) s = r->db->IngestExternalFile({path}, how);
+    {
+        std::lock_guard<std::mutex> hold(r->order);
+        if (s.ok()) s = seal_memtable(r);
+        if (s.ok()) s = r->db->IngestExternalFile({path}, how);
+    }
     if (!s.ok()) r->files->remove(path); /* what RocksDB did not take */
     return s.ok() ? WR_OK : fail(s, "write", err);
 }

@@ -294,6 +294,36 @@ static void much_at_once_becomes_a_file(void **state) {
     fix_close(&f);
 }
 
+/* Little and much by turns, in keys that do not touch: no memtable may have entries from before and after a file that went past it, else merges of the files find
+ * sequence numbers inside one another and call it a corruption. */
+static void little_and_much_by_turns(void **state) {
+    (void)state;
+    enum { ROUNDS = 60, N = 30000, FEW = 1500 };
+    fix      f;
+    uint16_t few, many;
+    uint64_t sum;
+    fix_open(&f, 4 << 20);
+    wr_tier_free(f.tier);
+    f.tier = wr_tier_new(&(wr_tier_opts){.world = &f.world.base, .dir = f.dir, .acct = &f.acct, .memory_bytes = 4 << 20, .scratch = true});
+    assert_int_equal(wr_tier_table(f.tier, "few", &few, &f.err), WR_OK);
+    assert_int_equal(wr_tier_table(f.tier, "many", &many, &f.err), WR_OK);
+    wr_tier_batch *b = wr_tier_batch_new(f.tier);
+    for (uint64_t r = 1; r <= ROUNDS; r++) {
+        for (uint64_t i = 0; i < FEW; i++) put(b, few, i, r);
+        assert_int_equal(wr_tier_write(f.tier, b, &f.err), WR_OK);
+        for (uint64_t i = 0; i < N; i++) put(b, many, i, r);
+        assert_true(wr_tier_batch_bytes(b) >= 512 << 10);
+        assert_int_equal(wr_tier_write(f.tier, b, &f.err), WR_OK);
+    }
+    assert_int_equal(count(&f, few, 0, FEW, &sum), FEW);
+    assert_int_equal(sum, FEW * ROUNDS);
+    assert_int_equal(count(&f, many, 0, N, &sum), N);
+    assert_int_equal(sum, (uint64_t)N * ROUNDS);
+    assert_int_equal(wr_tier_error(f.tier, &f.err), WR_OK);
+    wr_tier_batch_free(b);
+    fix_close(&f);
+}
+
 /* The files of an image into the working directory of a new tier. */
 static void fill_from_image(const char *dir, wr_tier_file *files, uint32_t n) {
     assert_int_equal(REAL->vt->make_dirs(REAL, dir, NULL), WR_OK);
@@ -636,6 +666,7 @@ static void two_workers_and_images(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_on_disk_before_the_first_write), cmocka_unit_test(put_get_delete_scan), cmocka_unit_test(many_keys_in_one_get), cmocka_unit_test(much_at_once_becomes_a_file),
+        cmocka_unit_test(little_and_much_by_turns),
         cmocka_unit_test(image_and_restore), cmocka_unit_test(second_image_shares_files), cmocka_unit_test(abandoned_batches_are_dropped),
         cmocka_unit_test(random_operations), cmocka_unit_test(a_fault_at_every_call_is_an_error_value), cmocka_unit_test(two_workers_and_images),
         cmocka_unit_test(memory_stays_within_its_bound)};
