@@ -28,7 +28,7 @@ static wr_status slow_flush(wr_sink *s, wr_err *err) { return (void)s, (void)err
 static wr_status slow_prepare(wr_sink *s, uint64_t epoch, wr_sbuf *out, wr_err *err) { return (void)s, (void)epoch, (void)out, (void)err, WR_OK; }
 static wr_status slow_commit(wr_sink *s, uint64_t epoch, wr_str staged, wr_err *err) { return (void)s, (void)epoch, (void)staged, (void)err, WR_OK; }
 static wr_status slow_close(wr_sink *s, bool ok, wr_err *err) { return (void)ok, (void)err, wr_free(s), WR_OK; }
-static const wr_sink_vt slow_vt = {"slow", slow_write, slow_flush, slow_prepare, slow_commit, slow_commit, slow_close};
+static const wr_sink_vt slow_vt = {"slow", slow_write, slow_flush, slow_prepare, slow_commit, slow_commit, slow_close, NULL};
 static wr_status slow_new(const wr_table_info *info, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
     (void)info, (void)ctx, (void)err;
     slow_sink *s = wr_calloc(1, sizeof *s);

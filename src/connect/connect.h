@@ -8,7 +8,8 @@
  *            the checkpoint stores; commit() makes them visible and is idempotent; recover() after a crash gets the last complete epoch
  *            and its staged bytes: it commits that epoch if it was not, and removes everything newer. Without checkpoints the runtime calls
  *            flush() from time to time and at the end, and close(ok).
- * Thread     sinks: one worker owns an instance. Blocking calls are allowed in write/prepare/commit (they are measured as sink time). */
+ * Thread     sinks: one worker owns an instance. Blocking calls are allowed in write/prepare/commit (they are measured as sink time);
+ *            a checkpoint waits for them, so a sink that may block for long has drain(). */
 #pragma once
 #include "format/format.h"
 #include "sys/world.h"
@@ -88,6 +89,10 @@ typedef struct wr_sink_vt {
     wr_status (*commit)(wr_sink *, uint64_t epoch, wr_str staged, wr_err *);
     wr_status (*recover)(wr_sink *, uint64_t epoch, wr_str staged, wr_err *); /* epoch 0: nothing was ever completed */
     wr_status (*close)(wr_sink *, bool ok, wr_err *);                  /* ok: the job ended or stopped cleanly. Frees the sink */
+    /* Sinks whose other end may take its time: write only begins with a batch, drain goes on with it. *busy: it is not through; then this waits for
+     * room for no longer than wait_us. While it is busy nothing is written or prepared that has rows of this batch: a checkpoint has the batch among the
+     * rows in flight, and a restore writes it again. NULL: write returns when it is through. */
+    wr_status (*drain)(wr_sink *, int64_t wait_us, bool *busy, wr_err *);
 } wr_sink_vt;
 struct wr_sink { const wr_sink_vt *vt; };
 

@@ -2,25 +2,80 @@
  *
  * Idea       print writes Flink's form, +I[a, 1]. result is where a bare SELECT goes: an aligned table for people, JSON lines for programs;
  *            with final_rows it keeps the rows (type/row_set.h) and prints what is left at the end, in order of arrival.
+ * Readers    may be slow, or stop: a batch goes out as far as there is room (drain), and from its first byte to its last no other sink writes
+ *            to the same stream, so that lines stay whole.
  * Thread     one worker an instance; blackhole any.                                                                     */
 #include "connect/parts.h"
 #include "type/decimal.h"
 #include "type/row_set.h"
 #include "type/width.h"
-#include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
-enum { OUT_BYTES = 64 * 1024, CELL_MAX = 60, WIDTH_MAX_COLS = 256 };
+enum { CELL_MAX = 60, WIDTH_MAX_COLS = 256 };
 
 /* ---- writing out ---- */
 
-static wr_status write_stream(FILE *to, wr_sbuf *text, wr_err *err) {
-    if (!text->len) return WR_OK;
-    size_t n = fwrite(text->at, 1, text->len, to);
-    bool   ok = n == text->len && fflush(to) == 0;
-    wr_sbuf_clear(text);
-    if (ok) return WR_OK;
-    return wr_fail(err, WR_IO, errno == EPIPE ? "08006" : "58030", "cannot write to %s: %s", to == stderr ? "standard error" : "standard output", strerror(errno));
+typedef struct stream {
+    wr_world *world;
+    FILE     *to;
+    wr_sbuf   text; /* of the batch that is under way */
+    size_t    at;   /* so much of it is out */
+} stream;
+
+/* Who is in the middle of a batch: as standard output and standard error, there is one of it in the process. */
+static _Atomic(const stream *) in_use[2];
+
+static _Atomic(const stream *) *owner_of(const stream *s) { return &in_use[s->to == stderr]; }
+
+static bool take_stream(const stream *s) {
+    const stream *nobody = NULL;
+    return atomic_load(owner_of(s)) == s || atomic_compare_exchange_strong(owner_of(s), &nobody, s);
+}
+
+static void give_back(const stream *s) {
+    if (atomic_load(owner_of(s)) == s) atomic_store(owner_of(s), NULL);
+}
+
+static wr_status stream_drain(stream *s, int64_t wait_us, bool *busy, wr_err *err) {
+    enum { OTHERS_US = 1000 };
+    *busy = s->at < s->text.len;
+    if (!*busy) return WR_OK;
+    if (!take_stream(s)) {
+        if (wait_us) s->world->vt->sleep_us(s->world, WR_MIN(wait_us, (int64_t)OTHERS_US));
+        return WR_OK;
+    }
+    (void)fflush(s->to); /* what others have put there comes before */
+    size_t    n;
+    wr_status status = wr_stream_write(fileno(s->to), s->text.at + s->at, s->text.len - s->at, wait_us, &n, err);
+    s->at += n;
+    *busy = status == WR_OK && s->at < s->text.len;
+    if (*busy) return WR_OK;
+    wr_sbuf_clear(&s->text);
+    s->at = 0;
+    give_back(s);
+    return status;
+}
+
+/* All that there is, for as long as it takes. */
+static wr_status stream_finish(stream *s, wr_err *err) {
+    enum { LOOK_US = 1000000 };
+    for (bool busy = true; busy;) WR_TRY(stream_drain(s, LOOK_US, &busy, err));
+    return WR_OK;
+}
+
+/* Rows that have not begun are not to come; a line that has is brought to its end, if somebody reads it. */
+static wr_status stream_stop(stream *s, wr_err *err) {
+    enum { PATIENCE_US = 1000000 };
+    const char *end = s->at ? memchr(s->text.at + s->at, '\n', s->text.len - s->at) : NULL;
+    bool        inside = end && s->text.at[s->at - 1] != '\n';
+    s->text.len = inside ? (size_t)(end + 1 - s->text.at) : s->at;
+    bool      busy;
+    wr_status status = stream_drain(s, PATIENCE_US, &busy, err);
+    wr_sbuf_clear(&s->text);
+    s->at = 0;
+    give_back(s);
+    return status;
 }
 
 /* ---- Flink's print form ---- */
@@ -98,30 +153,33 @@ static void print_value(const wr_vec *vec, uint32_t row, wr_sbuf *out) {
 typedef struct print_sink {
     wr_sink base;
     wr_str  identifier;
-    FILE   *to;
-    wr_sbuf out;
+    stream  out;
 } print_sink;
 
 static wr_status print_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
-    print_sink *s = (print_sink *)base;
+    wr_sbuf *out = &((print_sink *)base)->out.text;
+    wr_str   identifier = ((print_sink *)base)->identifier;
+    (void)err;
     for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
         uint32_t row = wr_batch_row(batch, i);
-        if (s->identifier.len) wr_sbuf_printf(&s->out, "%.*s> ", WR_FMT(s->identifier));
-        wr_sbuf_printf(&s->out, "%s[", wr_kind_text(wr_batch_kind(batch, row)));
+        if (identifier.len) wr_sbuf_printf(out, "%.*s> ", WR_FMT(identifier));
+        wr_sbuf_printf(out, "%s[", wr_kind_text(wr_batch_kind(batch, row)));
         for (uint32_t c = 0; c < batch->n_cols; c++) {
-            if (c) wr_sbuf_addz(&s->out, ", ");
-            print_value(&batch->cols[c], row, &s->out);
+            if (c) wr_sbuf_addz(out, ", ");
+            print_value(&batch->cols[c], row, out);
         }
-        wr_sbuf_addz(&s->out, "]\n");
-        if (s->out.len > OUT_BYTES) WR_TRY(write_stream(s->to, &s->out, err));
+        wr_sbuf_addz(out, "]\n");
     }
-    return write_stream(s->to, &s->out, err);
+    return WR_OK;
 }
+
+static wr_status print_drain(wr_sink *base, int64_t wait_us, bool *busy, wr_err *err) { return stream_drain(&((print_sink *)base)->out, wait_us, busy, err); }
 
 static wr_status print_close(wr_sink *base, bool ok, wr_err *err) {
     print_sink *s = (print_sink *)base;
-    wr_status   status = ok ? write_stream(s->to, &s->out, err) : WR_OK;
-    wr_sbuf_free(&s->out);
+    (void)ok;
+    wr_status status = stream_stop(&s->out, err);
+    wr_sbuf_free(&s->out.text);
     wr_free(s);
     return status;
 }
@@ -136,13 +194,13 @@ static const wr_option_spec print_specs[] = {{"print-identifier", "string", NULL
                                              {0}};
 
 static wr_status print_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
-    static const wr_sink_vt vt = {"print", print_write, no_flush, no_prepare, no_commit, no_commit, print_close};
+    static const wr_sink_vt vt = {"print", print_write, no_flush, no_prepare, no_commit, no_commit, print_close, print_drain};
     (void)err;
     bool to_stderr;
     *out = NULL;
     if (!wr_option_bool(&t->options, print_specs, "standard-error", &to_stderr, ctx->diags)) return WR_USER;
     print_sink *s = wr_calloc(1, sizeof *s);
-    *s = (print_sink){.base = {&vt}, .identifier = wr_option_string(&t->options, print_specs, "print-identifier"), .to = to_stderr ? stderr : stdout};
+    *s = (print_sink){.base = {&vt}, .identifier = wr_option_string(&t->options, print_specs, "print-identifier"), .out = {.world = ctx->world, .to = to_stderr ? stderr : stdout}};
     *out = &s->base;
     return WR_OK;
 }
@@ -157,7 +215,7 @@ typedef struct result_sink {
     const wr_schema *schema;
     result_style     style;
     const wr_tz     *tz;
-    wr_sbuf          out;
+    stream           to;
     bool             header, ops; /* a header was written; with the op column */
     uint32_t        *widths;
     wr_row_set      *final;       /* NULL: every change is shown */
@@ -180,21 +238,21 @@ static void cell_text(const result_sink *s, const wr_vec *vec, uint32_t row, wr_
 static void put_cell(result_sink *s, wr_str text, uint32_t width, bool right, bool last) {
     size_t n = wr_text_width(text);
     size_t pad = n < width ? width - n : 0;
-    if (right) wr_sbuf_printf(&s->out, "%*s", (int)pad, "");
-    wr_sbuf_add_str(&s->out, text);
-    if (!right && !last) wr_sbuf_printf(&s->out, "%*s", (int)pad, "");
-    wr_sbuf_addz(&s->out, last ? "\n" : "  ");
+    if (right) wr_sbuf_printf(&s->to.text, "%*s", (int)pad, "");
+    wr_sbuf_add_str(&s->to.text, text);
+    if (!right && !last) wr_sbuf_printf(&s->to.text, "%*s", (int)pad, "");
+    wr_sbuf_addz(&s->to.text, last ? "\n" : "  ");
 }
 
 static void put_header(result_sink *s) {
     uint32_t n = s->schema->n;
-    if (s->header) wr_sbuf_addc(&s->out, '\n');
-    if (s->ops) wr_sbuf_addz(&s->out, "op  ");
+    if (s->header) wr_sbuf_addc(&s->to.text, '\n');
+    if (s->ops) wr_sbuf_addz(&s->to.text, "op  ");
     for (uint32_t c = 0; c < n; c++) put_cell(s, s->schema->fields[c].name, s->widths[c], is_right(s->schema->fields[c].type), c + 1 == n);
-    if (s->ops) wr_sbuf_addz(&s->out, "--  ");
+    if (s->ops) wr_sbuf_addz(&s->to.text, "--  ");
     for (uint32_t c = 0; c < n; c++) {
-        for (uint32_t i = 0; i < s->widths[c]; i++) wr_sbuf_addc(&s->out, '-');
-        wr_sbuf_addz(&s->out, c + 1 == n ? "\n" : "  ");
+        for (uint32_t i = 0; i < s->widths[c]; i++) wr_sbuf_addc(&s->to.text, '-');
+        wr_sbuf_addz(&s->to.text, c + 1 == n ? "\n" : "  ");
     }
     s->header = true;
 }
@@ -219,7 +277,7 @@ static void put_table(result_sink *s, const wr_batch *batch) {
     }
     for (uint32_t i = 0; i < live; i++) {
         uint32_t row = wr_batch_row(batch, i);
-        if (s->ops) wr_sbuf_printf(&s->out, "%s  ", wr_kind_text(wr_batch_kind(batch, row)));
+        if (s->ops) wr_sbuf_printf(&s->to.text, "%s  ", wr_kind_text(wr_batch_kind(batch, row)));
         for (uint32_t c = 0; c < s->schema->n; c++) {
             cell_text(s, &batch->cols[c], row, &cell);
             put_cell(s, wr_sbuf_str(&cell), s->widths[c], is_right(s->schema->fields[c].type), c + 1 == s->schema->n);
@@ -229,57 +287,59 @@ static void put_table(result_sink *s, const wr_batch *batch) {
 }
 
 static void put_csv(result_sink *s, const wr_batch *batch) {
-    if (!s->header) wr_csv_header(s->schema, true, &s->out);
+    if (!s->header) wr_csv_header(s->schema, true, &s->to.text);
     s->header = true;
     for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
         uint32_t row = wr_batch_row(batch, i);
-        wr_csv_row(batch, row, wr_kind_text(wr_batch_kind(batch, row)), s->tz, &s->out);
+        wr_csv_row(batch, row, wr_kind_text(wr_batch_kind(batch, row)), s->tz, &s->to.text);
     }
 }
 
-static wr_status put_batch(result_sink *s, const wr_batch *batch, wr_err *err) {
+static void put_batch(result_sink *s, const wr_batch *batch) {
     static const wr_json_style style = {.sep = ' ', .exact = true};
     uint32_t live = wr_batch_live(batch);
-    if (!live) return WR_OK;
+    if (!live) return;
     if (s->style == STYLE_CSV_CHANGELOG) put_csv(s, batch);
     else if (s->style == STYLE_TABLE) put_table(s, batch);
     else for (uint32_t i = 0; i < live; i++) {
         uint32_t row = wr_batch_row(batch, i);
         uint8_t  kind = wr_batch_kind(batch, row);
         bool     op = s->style == STYLE_CHANGELOG || kind != WR_KIND_INSERT;
-        wr_json_row(s->schema, batch, row, op ? wr_kind_text(kind) : NULL, &style, &s->out);
-        wr_sbuf_addc(&s->out, '\n');
+        wr_json_row(s->schema, batch, row, op ? wr_kind_text(kind) : NULL, &style, &s->to.text);
+        wr_sbuf_addc(&s->to.text, '\n');
     }
-    return write_stream(stdout, &s->out, err);
 }
 
 static wr_status result_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     result_sink *s = (result_sink *)base;
-    if (!s->final) return put_batch(s, batch, err);
-    wr_row_set_change(s->final, batch);
+    (void)err;
+    if (s->final) wr_row_set_change(s->final, batch);
+    else put_batch(s, batch);
     return WR_OK;
 }
+
+static wr_status result_drain(wr_sink *base, int64_t wait_us, bool *busy, wr_err *err) { return stream_drain(&((result_sink *)base)->to, wait_us, busy, err); }
 
 static wr_status put_final(result_sink *s, wr_err *err) {
     wr_row_at at = {0};
     for (wr_batch *batch; (batch = wr_row_set_next(s->final, &at, WR_BATCH_MAX));) {
-        wr_status status = put_batch(s, batch, err);
+        put_batch(s, batch);
         wr_batch_unref(batch);
-        WR_TRY(status);
+        WR_TRY(stream_finish(&s->to, err));
     }
     return WR_OK;
 }
 
 static wr_status result_close(wr_sink *base, bool ok, wr_err *err) {
     result_sink *s = (result_sink *)base;
-    wr_status    status = WR_OK;
-    if (ok && s->final) status = put_final(s, err);
+    wr_status    status = stream_stop(&s->to, err);
+    if (ok && status == WR_OK && s->final) status = put_final(s, err);
     if (ok && status == WR_OK && s->style == STYLE_TABLE && !s->header) { /* no rows: say what there would have been */
         put_header(s);
-        wr_sbuf_addz(&s->out, "(no rows)\n");
-        status = write_stream(stdout, &s->out, err);
+        wr_sbuf_addz(&s->to.text, "(no rows)\n");
+        status = stream_finish(&s->to, err);
     }
-    wr_sbuf_free(&s->out);
+    wr_sbuf_free(&s->to.text);
     wr_row_set_free(s->final);
     wr_free(s->widths);
     wr_free(s);
@@ -287,11 +347,11 @@ static wr_status result_close(wr_sink *base, bool ok, wr_err *err) {
 }
 
 static wr_status result_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
-    static const wr_sink_vt vt = {"result", result_write, no_flush, no_prepare, no_commit, no_commit, result_close};
+    static const wr_sink_vt vt = {"result", result_write, no_flush, no_prepare, no_commit, no_commit, result_close, result_drain};
     (void)err;
     result_sink *s = wr_calloc(1, sizeof *s);
     const char  *style = ctx->print_style ? ctx->print_style : "table";
-    *s = (result_sink){.base = {&vt}, .schema = t->schema, .tz = ctx->tz};
+    *s = (result_sink){.base = {&vt}, .schema = t->schema, .tz = ctx->tz, .to = {.world = ctx->world, .to = stdout}};
     for (uint32_t i = 0; i < WR_COUNT_OF(STYLES); i++)
         if (!strcmp(style, STYLES[i])) s->style = (result_style)i;
     s->widths = wr_calloc(t->schema->n + 1, sizeof *s->widths);
@@ -310,7 +370,7 @@ static wr_status blackhole_close(wr_sink *s, bool ok, wr_err *err) {
     return WR_OK;
 }
 static wr_status blackhole_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
-    static const wr_sink_vt vt = {"blackhole", blackhole_write, no_flush, no_prepare, no_commit, no_commit, blackhole_close};
+    static const wr_sink_vt vt = {"blackhole", blackhole_write, no_flush, no_prepare, no_commit, no_commit, blackhole_close, NULL};
     (void)t, (void)ctx, (void)err;
     *out = wr_calloc(1, sizeof **out);
     (*out)->vt = &vt;

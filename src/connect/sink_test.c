@@ -7,22 +7,30 @@
 static const wr_field fields[] = {{{"k", 1}, {.id = WR_T_INT}}, {{"v", 1}, {.id = WR_T_VARCHAR, .nullable = 1, .prec = WR_LENGTH_MAX}}};
 static const uint32_t key0[] = {0};
 
-/* One row a call: kind, k, v (NULL for null). */
-static void write_row(wr_sink *s, const wr_schema *schema, wr_kind kind, int32_t k, const char *v) {
-    wr_builder *b = wr_builder_new(schema, 4);
+/* Rows of a kind: k, v (NULL for null). */
+static void begin_rows(wr_sink *s, const wr_schema *schema, wr_kind kind, int32_t k, const char *v, uint32_t n) { /* of keys k, k + 1, .. */
+    wr_builder *b = wr_builder_new(schema, WR_MAX(n, 4u));
     wr_err      err = {0};
-    uint32_t    row = wr_builder_add(b, kind);
-    wr_vec     *ints = wr_builder_col(b, 0), *texts = wr_builder_col(b, 1);
-    ((int32_t *)ints->data)[row] = k;
-    wr_valid_set(ints->valid, row, true);
-    if (v) {
-        ((wr_sview *)texts->data)[row] = wr_sview_copy(wr_builder_mem(b), v, strlen(v));
-        wr_valid_set(texts->valid, row, true);
+    for (uint32_t i = 0; i < n; i++, k++) {
+        uint32_t row = wr_builder_add(b, kind);
+        wr_vec  *ints = wr_builder_col(b, 0), *texts = wr_builder_col(b, 1);
+        ((int32_t *)ints->data)[row] = k;
+        wr_valid_set(ints->valid, row, true);
+        if (v) {
+            ((wr_sview *)texts->data)[row] = wr_sview_copy(wr_builder_mem(b), v, strlen(v));
+            wr_valid_set(texts->valid, row, true);
+        }
     }
     wr_batch *batch = wr_builder_take(b);
     assert_int_equal(s->vt->write(s, batch, &err), WR_OK);
     wr_batch_unref(batch);
     wr_builder_free(b);
+}
+
+static void write_row(wr_sink *s, const wr_schema *schema, wr_kind kind, int32_t k, const char *v) {
+    wr_err err = {0};
+    begin_rows(s, schema, kind, k, v, 1);
+    for (bool busy = s->vt->drain != NULL; busy;) assert_int_equal(s->vt->drain(s, 1000000, &busy, &err), WR_OK);
 }
 
 static void one_file_is_cut_back(void **state) {
@@ -328,6 +336,53 @@ static void many_changes_keep_the_table_small(void **state) {
     rig_close(&r);
 }
 
+/* A pipe that nobody reads takes what it has room for; then the sink says so, whole lines of another one wait for it, and all comes out in order. */
+static void a_full_pipe(void **state) {
+    (void)state;
+    enum { ROWS = 2000 }; /* more than a pipe takes */
+    rig r;
+    rig_open(&r);
+    wr_table_info t = table_of(&r, fields, 2, "connector", "print", (char *)NULL);
+    wr_sink *s = sink_of(&r, &t), *other = sink_of(&r, &t);
+    int      ends[2];
+    assert_int_equal(pipe(ends), 0);
+    fflush(stdout);
+    stdout_before = dup(1);
+    dup2(ends[1], 1);
+    bool      busy = false;
+    wr_status status = WR_OK;
+    begin_rows(s, t.schema, WR_KIND_INSERT, 0, "a string of more than a few bytes", ROWS);
+    for (int i = 0; i < 3 && status == WR_OK; i++) status = s->vt->drain(s, 1000, &busy, &r.err);
+    bool stuck = busy;
+    begin_rows(other, t.schema, WR_KIND_INSERT, -1, "x", 1);
+    other->vt->drain(other, 0, &busy, &r.err);
+    bool    waits = busy, all = false, all_of_other = false;
+    wr_sbuf got = {0};
+    while (status == WR_OK && !(all && all_of_other)) {
+        wr_sbuf_reserve(&got, 3000);
+        got.len += (size_t)read(ends[0], got.at + got.len, 3000);
+        if (!all) status = s->vt->drain(s, 0, &busy, &r.err), all = !busy;
+        else status = other->vt->drain(other, 1000000, &busy, &r.err), all_of_other = !busy;
+    }
+    close(1);
+    close(ends[1]);
+    for (ssize_t n = 1; n > 0; got.len += (size_t)n) wr_sbuf_reserve(&got, 4096), n = read(ends[0], got.at + got.len, 4096);
+    dup2(stdout_before, 1);
+    close(stdout_before), close(ends[0]);
+    assert_int_equal(status, WR_OK);
+    assert_true(stuck);
+    assert_true(waits);
+    wr_sbuf want = {0};
+    for (int i = 0; i < ROWS; i++) wr_sbuf_printf(&want, "+I[%d, a string of more than a few bytes]\n", i);
+    wr_sbuf_addz(&want, "+I[-1, x]\n");
+    assert_int_equal(got.len, want.len);
+    assert_memory_equal(got.at, want.at, want.len);
+    wr_sbuf_free(&got), wr_sbuf_free(&want);
+    s->vt->close(s, true, &r.err);
+    other->vt->close(other, true, &r.err);
+    rig_close(&r);
+}
+
 /* ---- options ---- */
 
 static char *check(rig *r, const wr_table_info *t, bool as_source) {
@@ -456,7 +511,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_file_is_cut_back), cmocka_unit_test(part_files_appear_at_commit), cmocka_unit_test(sqlite_upserts_and_deletes), cmocka_unit_test(sqlite_is_exactly_once),
         cmocka_unit_test(sqlite_trouble_is_named), cmocka_unit_test(sqlite_types), cmocka_unit_test(print_is_flinks), cmocka_unit_test(results),
-        cmocka_unit_test(many_changes_keep_the_table_small), cmocka_unit_test(wrong_options_get_the_nearest_name), cmocka_unit_test(datagen_is_a_function_of_the_seed),
+        cmocka_unit_test(many_changes_keep_the_table_small), cmocka_unit_test(a_full_pipe), cmocka_unit_test(wrong_options_get_the_nearest_name), cmocka_unit_test(datagen_is_a_function_of_the_seed),
         cmocka_unit_test(generators_are_sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

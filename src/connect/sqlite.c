@@ -427,7 +427,7 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
     return status;
 }
 
-static const wr_sink_vt sink_vt = {"sqlite", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close};
+static const wr_sink_vt sink_vt = {"sqlite", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close, NULL};
 
 static const wr_option_spec specs[] = {
     {"path", "path", NULL, true, "the database file; it is made if it is not there"},

@@ -18,17 +18,20 @@
 #include <stdlib.h>
 
 #define AS_IT_WAS "run the job as it was, with its settings, and stop it with Ctrl-C or SIGTERM: its last checkpoint then holds no such rows"
-enum { SECTION_VERSION = 1, ROWS_AT = 0, FREE_SHARE = 4, PATIENCE_MIN_US = 100000, PATIENCE_MAX_US = 1000000 };
+enum { SECTION_VERSION = 1, ROWS_AT = 0, FREE_SHARE = 4, PATIENCE_MIN_US = 100000, PATIENCE_STUCK_US = 1000, PATIENCE_MAX_US = 1000000 };
 
 /* ---- overtaking ---- */
 bool inflight_wanted(const worker *w) { return atomic_load_explicit(&w->job->overtake, memory_order_acquire) > w->overtook; }
 
-/* How long barriers may wait. Unless it is set: half of what the last checkpoint took beside waiting, so that one stuck sink does not double it. */
+/* How long barriers may wait. Unless it is set: half of what the last checkpoint took beside waiting, so that a slow operator does not double it; and
+ * where a sink is known to be stuck, where waiting is of no use, still less of it, however short that is. */
 static int64_t patience_us(const wr_job *job) {
     if (job->opts.aligned_timeout_us >= 0) return job->opts.aligned_timeout_us;
     if (!job->epochs_done) return PATIENCE_MAX_US;
     const wr_checkpoint_report *last = &job->history[(job->epochs_done - 1) % WR_CHECKPOINT_HISTORY];
-    return WR_MIN(WR_MAX((last->total_us - last->waiting_us) / 2, (int64_t)PATIENCE_MIN_US), (int64_t)PATIENCE_MAX_US);
+    int64_t beside_us = last->total_us - last->waiting_us;
+    if (atomic_load_explicit(&job->stuck, memory_order_relaxed)) return WR_MIN(WR_MAX(beside_us / 8, (int64_t)PATIENCE_STUCK_US), (int64_t)PATIENCE_MIN_US);
+    return WR_MIN(WR_MAX(beside_us / 2, (int64_t)PATIENCE_MIN_US), (int64_t)PATIENCE_MAX_US);
 }
 
 static bool may_overtake(wr_job *job) {

@@ -127,6 +127,10 @@ struct task {                              /* an operator or sink with its input
     uint32_t n_open;                       /* channels that are to be recorded for it */
     uint64_t record_rows;
     wr_sbuf  record;                       /* its channel section so far */
+    bool     given;                        /* a sink is in the middle of a batch (wr_sink_vt.drain), which stays where it was until that is through: */
+    uint32_t given_port;
+    channel *given_from;                   /* NULL: the replay */
+    bool     stuck;                        /* and its other end takes no more */
 };
 
 /* ---- sources and turns (source_task.c) ---- */
@@ -198,6 +202,7 @@ struct worker {
     int64_t     budget_us;                 /* when this worker last looked at the budget */
     _Atomic uint32_t budget_version;       /* of the limits that its operators have */
     _Atomic bool idle;                     /* its last step moved nothing */
+    node       *stuck;                     /* a sink whose other end took no more in this step */
     bool        done;
 };
 
@@ -265,6 +270,7 @@ struct wr_job {
     _Atomic uint64_t   commit_epoch;
     _Atomic uint64_t   overtake;           /* the epoch whose barriers overtake now (inflight.c) */
     _Atomic int64_t    firing_bytes;       /* state of the operators that are in the middle of a watermark */
+    _Atomic uint32_t   stuck;              /* tasks */
     uint64_t           steps;              /* in simulation */
     bool               settling;           /* it only works off what was in flight (job.c) */
     _Atomic uint32_t   acks_left, commits_left;
@@ -304,6 +310,8 @@ struct wr_job {
 
 /* node.c */
 wr_status node_push(node *n, uint32_t port, wr_batch *batch, wr_err *err);       /* chained input; (takes) batch */
+wr_status node_give(node *n, uint32_t port, const wr_batch *batch, wr_err *err); /* a sink with drain() begins with it */
+void      node_given(node *n, uint32_t port, const wr_batch *batch);             /* it is through */
 wr_status node_emit_batch(node *n, wr_batch *batch, wr_err *err);                /* (takes) */
 wr_status node_watermark(node *n, uint32_t in, int64_t wm_us, bool idle, wr_err *err); /* derived input of a chained node */
 void      node_forward_watermark(node *n, int64_t wm_us, bool idle, wr_err *err, wr_status *status);

@@ -198,6 +198,21 @@ wr_status node_push(node *n, uint32_t in, wr_batch *batch, wr_err *err) {
     return node_located(n, status, err);
 }
 
+wr_status node_give(node *n, uint32_t in, const wr_batch *batch, wr_err *err) {
+    const wr_probe *probe = n->w->job->opts.probe;
+    if (WR_UNLIKELY(probe)) probe->rows(probe->arg, n->p, in, batch);
+    n->steps++;
+    wr_status status = check_not_null(n, batch, err);
+    if (status == WR_OK) status = n->sink->vt->write(n->sink, batch, err);
+    return node_located(n, status, err);
+}
+
+/* The ledger counts it now: a checkpoint before has it in flight. */
+void node_given(node *n, uint32_t in, const wr_batch *batch) {
+    n->ledger.in[in < 2 ? in : 0] += wr_batch_live(batch);
+    n->ledger.out += wr_batch_live(batch);
+}
+
 /* Derived watermark out of node n, to all its targets. */
 void node_forward_watermark(node *n, int64_t wm_us, bool idle, wr_err *err, wr_status *status) {
     if (wm_us == n->out_wm && idle == n->out_idle) return;

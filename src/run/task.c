@@ -7,6 +7,8 @@
  *            without idle ones. The operator sees it strictly increase; WR_TIME_MAX ends the task.
  * Barrier    a channel that delivered the barrier waits until all have (aligned); then the state is saved and the barrier passed on. If that takes
  *            too long the barrier overtakes what is queued (inflight.c).
+ * Sink       with drain(): its message stays at the head of its channel until it is through; meanwhile the worker does other things, and a barrier that
+ *            overtakes finds it there.
  * Thread     the worker that owns the task.                                                                                     */
 #include "run/internal.h"
 
@@ -145,11 +147,15 @@ static wr_status take_watermark(task *t, bool *idle_of, bool idle, wr_err *err) 
     return t->wm_pending ? WR_OK : advance_watermark(t, err);
 }
 
+static void pop(const task *t, channel *c) {
+    queue_pop(c->q);
+    t->head->w->touched |= UINT64_C(1) << (c->from & 63); /* it may wait for room */
+}
+
 static wr_status take(task *t, uint32_t port_index, channel *c, wr_err *err) {
     port *p = &t->ports[port_index];
     msg   m = *queue_peek(c->q);
-    queue_pop(c->q);
-    t->head->w->touched |= UINT64_C(1) << (c->from & 63); /* it may wait for room */
+    pop(t, c);
     switch (m.kind) {
     case MSG_BATCH: return node_push(t->head, port_index, m.batch, err);
     case MSG_TURN_END: {
@@ -191,6 +197,49 @@ static wr_status take_replayed(task *t, uint32_t port_index, wr_err *err) {
     }
     if (r->next == r->messages.n) inflight_replayed(p);
     return status;
+}
+
+/* ---- sinks that go on with a batch ---- */
+static wr_status give(task *t, uint32_t port_index, channel *from, const msg *m, wr_err *err) {
+    t->given = true;
+    t->given_port = port_index;
+    t->given_from = from;
+    return node_give(t->head, port_index, m->batch, err);
+}
+
+static void set_stuck(task *t, bool stuck) {
+    if (stuck) t->head->w->stuck = t->head;
+    if (t->stuck == stuck) return;
+    t->stuck = stuck;
+    if (stuck) atomic_fetch_add_explicit(&t->head->w->job->stuck, 1, memory_order_relaxed);
+    else atomic_fetch_sub_explicit(&t->head->w->job->stuck, 1, memory_order_relaxed);
+}
+
+static void given(task *t) {
+    port     *p = &t->ports[t->given_port];
+    channel  *c = t->given_from;
+    wr_batch *batch = c ? queue_peek(c->q)->batch : p->replay->messages.at[p->replay->next].batch;
+    node_given(t->head, t->given_port, batch);
+    t->given = false;
+    if (c) {
+        pop(t, c);
+    } else {
+        wr_account_add(&t->head->w->job->queue_acct, -(int64_t)p->replay->messages.at[p->replay->next++].bytes);
+        if (p->replay->next == p->replay->messages.n) inflight_replayed(p);
+    }
+    wr_batch_unref(batch);
+}
+
+/* In simulation it waits for whoever reads: how many steps a job takes is not the reader's to say. */
+static wr_status go_on_giving(task *t, bool *through, wr_err *err) {
+    const node *n = t->head;
+    bool        busy;
+    wr_status   status = n->sink->vt->drain(n->sink, n->w->job->opts.simulate ? INT64_MAX : 0, &busy, err);
+    if (status != WR_OK) return node_located(n, status, err);
+    set_stuck(t, busy);
+    *through = !busy && !(t->given_from && t->given_from->open); /* it is still to be recorded */
+    if (*through) given(t);
+    return WR_OK;
 }
 
 /* Next takeable message, *from = NULL: one that is put back. The port whose watermark is behind comes first, so that join buffers stay small. */
@@ -256,6 +305,13 @@ wr_status task_step(task *t, bool *progress, wr_err *err) {
             return WR_OK;
         }
         if (n->ctx.stalled || (t->wm_pending && n->ctx.waiting)) return WR_OK;
+        if (t->given) {
+            bool through;
+            WR_TRY(go_on_giving(t, &through, err));
+            if (!through) return WR_OK;
+            *progress = true;
+            continue;
+        }
         if (t->wm_pending) {
             *progress = true;
             WR_TRY(continue_watermark(t, err));
@@ -268,8 +324,13 @@ wr_status task_step(task *t, bool *progress, wr_err *err) {
         }
         uint32_t port_index;
         channel *from;
-        if (!choose(t, &port_index, &from)) return WR_OK;
+        const msg *m = choose(t, &port_index, &from);
+        if (!m) return WR_OK;
         *progress = true;
+        if (n->sink && n->sink->vt->drain && m->kind == MSG_BATCH) {
+            WR_TRY(give(t, port_index, from, m, err));
+            continue;
+        }
         WR_TRY(from ? take(t, port_index, from, err) : take_replayed(t, port_index, err));
     }
     return WR_OK;

@@ -1,11 +1,11 @@
 /* run/worker.c: one worker: a step function that moves every task a little, downstream first; and the thread that calls it.
  *
  * Idea       tasks nearest to the sinks run first, so queues drain before they fill; sources come last and only when nothing they reach is full.
- *            A step never blocks (sinks and file reads excepted), so one thread can drive all workers in any order.
+ *            A step never blocks (file reads, and sinks without drain, excepted), so one thread can drive all workers in any order.
  * Thread     worker_step: whoever drives this worker, one at a time.                                                               */
 #include "run/internal.h"
 
-enum { FLUSH_EVERY_US = 1000000, FLUSH_IDLE_US = 100000, WAIT_DEFAULT_US = 5000, PAY_US = 5000 }; /* a flush may be a disk sync: not at every pause */
+enum { FLUSH_EVERY_US = 1000000, FLUSH_IDLE_US = 100000, WAIT_DEFAULT_US = 5000, PAY_US = 5000, STUCK_US = 1000 }; /* a flush may be a disk sync: not at every pause */
 
 static wr_status flush_sinks(worker *w, bool idle, int64_t now, wr_err *err) {
     if (now - w->flushed_us < (idle ? FLUSH_IDLE_US : FLUSH_EVERY_US)) return WR_OK;
@@ -62,6 +62,7 @@ wr_status worker_step(worker *w, bool *progress, wr_err *err) {
     wr_job *job = w->job;
     *progress = false;
     w->wait_us = WAIT_DEFAULT_US;
+    w->stuck = NULL;
     if (inflight_wanted(w)) {
         WR_TRY(inflight_overtake(w, err));
         *progress = true;
@@ -93,6 +94,14 @@ void job_wake_all(wr_job *job) {
     for (uint32_t k = 0; k < job->n_workers; k++) wr_bell_ring(job->workers[k].bell);
 }
 
+/* For a message; or, for a moment, for room at the other end of a sink. */
+static wr_status rest(worker *w, wr_err *err) {
+    bool busy;
+    if (w->stuck) return node_located(w->stuck, w->stuck->sink->vt->drain(w->stuck->sink, WR_MIN(w->wait_us, (int64_t)STUCK_US), &busy, err), err);
+    wr_bell_wait(w->bell, w->wait_us);
+    return WR_OK;
+}
+
 void worker_run(void *arg) {
     worker *w = arg;
     wr_err  err = {0};
@@ -109,7 +118,10 @@ void worker_run(void *arg) {
             job_fail(w->job, &err);
             break;
         }
-        if (!progress) wr_bell_wait(w->bell, w->wait_us);
+        if (!progress && rest(w, &err) != WR_OK) {
+            job_fail(w->job, &err);
+            break;
+        }
         atomic_store(&w->asleep, false);
     }
     atomic_store(&w->asleep, false);

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include "sys/world.h"
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -234,9 +235,35 @@ static void bells_wake_threads(void **state) {
     wr_bell_free(NULL);
 }
 
+/* Nobody reads the pipe: as much goes in as there is room for, and no more when it is full. */
+static void a_stream_without_a_reader(void **state) {
+    (void)state;
+    enum { LEN = 4 << 20 };
+    char  *text = wr_calloc(LEN, 1), *got = wr_calloc(LEN, 1);
+    int    ends[2];
+    size_t n, more;
+    wr_err err = {0};
+    assert_int_equal(pipe(ends), 0);
+    for (size_t i = 0; i < LEN; i++) text[i] = (char)(i * 7 + i / 256);
+    assert_int_equal(wr_stream_write(ends[1], text, LEN, 0, &n, &err), WR_OK);
+    assert_true(n > 0 && n < LEN);
+    assert_int_equal(wr_stream_write(ends[1], text + n, LEN - n, 1000, &more, &err), WR_OK);
+    assert_int_equal(more, 0);
+    for (size_t at = 0; at < n;) at += (size_t)read(ends[0], got + at, n - at);
+    assert_memory_equal(got, text, n);
+    assert_int_equal(wr_stream_write(ends[1], text, 10, 1000, &more, &err), WR_OK);
+    assert_int_equal(more, 10);
+    close(ends[0]);
+    signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(wr_stream_write(ends[1], text, 10, 1000, &more, &err), WR_IO);
+    assert_string_equal(err.code, "08006");
+    close(ends[1]);
+    wr_free(text), wr_free(got);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(files_write_read_append), cmocka_unit_test(missing_things_are_named), cmocka_unit_test(directories),
                                        cmocka_unit_test(links_share_or_copy),
-                                       cmocka_unit_test(whole_files), cmocka_unit_test(clocks_and_machine), cmocka_unit_test(bells_wake_threads)};
+                                       cmocka_unit_test(whole_files), cmocka_unit_test(clocks_and_machine), cmocka_unit_test(bells_wake_threads), cmocka_unit_test(a_stream_without_a_reader)};
     return cmocka_run_group_tests_name("sys.world", tests, make_scratch, remove_scratch);
 }

@@ -10,7 +10,8 @@ typedef struct capture_sink {
     wr_sink      base;
     sim_store   *store;
     sim_table   *to;
-    wr_sbuf      open;
+    wr_sbuf      open, held;        /* held: of the batch that is under way; some take a few steps */
+    uint32_t     n_batches, n_drained;
     const wr_tz *tz;
 } capture_sink;
 
@@ -20,13 +21,24 @@ static wr_status capture_write(wr_sink *sink, const wr_batch *batch, wr_err *err
     for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
         uint32_t row = wr_batch_row(batch, i);
         wr_kind  kind = (wr_kind)wr_batch_kind(batch, row);
-        wr_sbuf_addc(&s->open, wr_kind_text(kind)[0]);
+        wr_sbuf_addc(&s->held, wr_kind_text(kind)[0]);
         for (uint32_t c = 0; c < batch->n_cols; c++) {
-            if (c) wr_sbuf_addz(&s->open, " | ");
-            wr_vec_text(&batch->cols[c], row, s->tz, &s->open);
+            if (c) wr_sbuf_addz(&s->held, " | ");
+            wr_vec_text(&batch->cols[c], row, s->tz, &s->held);
         }
-        wr_sbuf_addc(&s->open, '\n');
+        wr_sbuf_addc(&s->held, '\n');
     }
+    s->n_batches++;
+    s->n_drained = 0;
+    return WR_OK;
+}
+static wr_status capture_drain(wr_sink *sink, int64_t wait_us, bool *busy, wr_err *err) {
+    (void)wait_us, (void)err;
+    capture_sink *s = (capture_sink *)sink;
+    *busy = s->n_batches % 8 == 0 && s->n_drained++ < s->n_batches / 8 % 4;
+    if (*busy) return WR_OK;
+    wr_sbuf_add_str(&s->open, wr_sbuf_str(&s->held));
+    wr_sbuf_clear(&s->held);
     return WR_OK;
 }
 static wr_status capture_flush(wr_sink *sink, wr_err *err) { /* without checkpoints only: the undisturbed run */
@@ -54,11 +66,12 @@ static wr_status capture_commit(wr_sink *sink, uint64_t epoch, wr_str staged, wr
 static wr_status capture_close(wr_sink *sink, bool ok, wr_err *err) {
     (void)err, (void)ok;
     wr_sbuf_free(&((capture_sink *)sink)->open);
+    wr_sbuf_free(&((capture_sink *)sink)->held);
     wr_free(sink);
     return WR_OK;
 }
 static const wr_sink_vt capture_vt = {.name = "capture", .write = capture_write, .flush = capture_flush, .prepare = capture_prepare,
-                                      .commit = capture_commit, .recover = capture_commit, .close = capture_close};
+                                      .commit = capture_commit, .recover = capture_commit, .close = capture_close, .drain = capture_drain};
 
 static sim_table *table_of(sim_store *store, wr_str name) {
     for (uint32_t i = 0; i < store->tables.n; i++)

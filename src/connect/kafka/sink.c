@@ -467,7 +467,7 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
     return status;
 }
 
-static const wr_sink_vt sink_vt = {"kafka", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close};
+static const wr_sink_vt sink_vt = {"kafka", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close, NULL};
 
 /* ---- making one ---- */
 

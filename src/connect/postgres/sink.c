@@ -305,7 +305,7 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
     wr_free(s);
     return status;
 }
-static const wr_sink_vt sink_vt = {"jdbc", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close};
+static const wr_sink_vt sink_vt = {"jdbc", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close, NULL};
 
 /* Everything that can be wrong with the table is found before the first row: its columns, its key, the right to write. */
 static wr_status try_table(pg_sink *s, bool create, wr_err *err) {
