@@ -19,9 +19,11 @@ static bool has_room(int fd, int64_t wait_us) {
 wr_status wr_stream_write(int fd, const void *buf, size_t len, int64_t wait_us, size_t *written, wr_err *err) {
     struct stat info;
     bool        file = !fstat(fd, &info) && S_ISREG(info.st_mode);
+    wr_world   *world = wr_world_posix();
+    int64_t     until_us = wait_us ? wr_mono_us(world) + WR_MIN(wait_us, INT64_MAX / 2) : 0;
     *written = 0;
     while (*written < len) {
-        if (!file && !has_room(fd, *written ? 0 : wait_us)) return WR_OK;
+        if (!file && !has_room(fd, 0) && (!wait_us || !has_room(fd, WR_MAX(until_us - wr_mono_us(world), (int64_t)0)))) return WR_OK;
         ssize_t n = write(fd, (const char *)buf + *written, file ? len - *written : WR_MIN(len - *written, (size_t)PIPE_BUF));
         if (n >= 0) {
             *written += (size_t)n;

@@ -73,7 +73,7 @@ wr_status wr_dir_remove(wr_world *w, const char *path, wr_err *err);            
 /* The address of a symbol of a shared object, which stays loaded; WR_USER: no such file, not a library, no such symbol. A path without '/' is in the
  * current directory. */
 wr_status wr_library_symbol(const char *path, const char *symbol, void **out, wr_err *err);
-/* To standard output or standard error, as much as has room; waits for no longer than that for the first byte's. */
+/* To standard output or standard error, as much as there is room for until wait_us is over. */
 wr_status wr_stream_write(int fd, const void *buf, size_t len, int64_t wait_us, size_t *written, wr_err *err);
 int       wr_cpu_count(void);
 uint64_t  wr_ram_bytes(void);
