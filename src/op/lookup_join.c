@@ -14,7 +14,7 @@
 #include "op/kept.h"
 #include "op/lookup_cache.h"
 
-enum { UNDER_WAY_BYTES = 16 << 20, NO_KEY = UINT16_MAX };
+enum { UNDER_WAY_BYTES = 16 << 20, NO_KEY = UINT16_MAX, STEP_MOST_US = 1000000 };
 #define NO_REC UINT32_MAX
 
 typedef struct rec { uint32_t next, at, len; } rec; /* an encoded right row in entry.store */
@@ -25,7 +25,7 @@ typedef struct entry {                 /* a batch under way */
     const uint64_t *hash;
     uint64_t       *own_hash;
     wr_ask         *ask;
-    int64_t         wm_us, asked_us, retry_us; /* wm_us: the watermark before it; retry_us: ask again then, 0 = no */
+    int64_t         wm_us, asked_us, retry_us; /* wm_us: the watermark before it; asked_us: of waited_us; retry_us: ask again then, 0 = no */
     uint32_t        attempt, n_keys, n_open, n_live, at; /* at: the first live row that has not come out */
     uint16_t       *key_of;            /* by live row */
     uint8_t        *passed;            /* by live row: a pair of it came out */
@@ -43,6 +43,7 @@ typedef struct lookup_join {
     wr_lookup_join_opts opts;
     wr_arena           *arena;
     wr_asker           *asker;
+    int64_t             step_us, waited_us; /* the clock at the last step; time that passed between steps: of a clock that was set only STEP_MOST_US counts */
     wr_lookup_store    *cache;
     wr_prog            *residual;
     wr_kept             kept;
@@ -159,7 +160,7 @@ static void ask(lookup_join *j, entry *e) {
     wr_mem_keep(a->keys->mem, e->batch->mem);
     for (uint32_t k = 0; k < j->opts.keys.n; k++) wr_vec_gather(&a->keys->cols[k], &e->batch->cols[j->opts.keys.left[k]], rows, n, a->keys->mem);
     a->keys->n_rows = n;
-    if (!e->attempt++) e->asked_us = j->op.ctx->now_us;
+    if (!e->attempt++) e->asked_us = WR_MAX(j->waited_us, (int64_t)1);
     e->ask = a;
     e->retry_us = 0;
     j->asked += n;
@@ -423,11 +424,13 @@ static wr_status drain(lookup_join *j, wr_out *out, bool *moved, wr_err *err) {
 
 static wr_status look(lookup_join *j, wr_err *err) {
     int64_t now = j->op.ctx->now_us;
+    j->waited_us += WR_MIN(WR_MAX(now - j->step_us, 0), (int64_t)STEP_MOST_US);
+    j->step_us = now;
     for (entry *e = j->first; e; e = e->next) {
         if (e->ask && atomic_load_explicit(&e->ask->done, memory_order_acquire)) WR_TRY(take_answer(j, e, err));
         if (!e->n_open) continue;
-        if (!e->asked_us) e->asked_us = now; /* asked for while state was restored: without a clock */
-        if (j->opts.timeout_us && now - e->asked_us > j->opts.timeout_us) {
+        if (!e->asked_us) e->asked_us = WR_MAX(j->waited_us, (int64_t)1); /* asked for while state was restored: without a clock */
+        if (j->opts.timeout_us && j->waited_us - e->asked_us > j->opts.timeout_us) {
             wr_fail(err, WR_IO, "57014", "the table has not answered within %lld ms", (long long)(j->opts.timeout_us / 1000));
             wr_err_hint(err, "the hint LOOKUP('timeout' = '...') gives it more time");
             return fail_at_key(j, e, err);
@@ -439,7 +442,10 @@ static wr_status look(lookup_join *j, wr_err *err) {
 
 static wr_status on_step(wr_op *op, wr_out *out, bool *moved, wr_err *err) {
     lookup_join *j = (lookup_join *)op;
-    if (!j->first) return WR_OK;
+    if (!j->first) {
+        j->step_us = j->op.ctx->now_us;
+        return WR_OK;
+    }
     j->asker->step(j->asker);
     WR_TRY(look(j, err));
     return drain(j, out, moved, err);

@@ -285,9 +285,10 @@ static void errors(void **state) {
     bool    moved;
     open_with(&f, (wr_lookup_join_opts){.kind = WR_JOIN_INNER, .timeout_us = 5000000}, 2048);
     tk_send(&f.t, f.op, 0, f.left, "1 1; 2 7");
-    f.t.ctx.now_us += 5000000;
+    f.t.ctx.now_us += 3600000000; /* the clock is set: nobody waited for an hour */
     step(&f);
-    f.t.ctx.now_us += 1;
+    for (int i = 0; i < 4; i++) f.t.ctx.now_us += 1000000, step(&f);
+    f.t.ctx.now_us += 1000000;
     assert_int_equal(f.op->on_step(f.op, &f.t.out, &moved, &f.t.err), WR_IO);
     assert_string_equal(f.t.err.code, "57014");
     assert_non_null(strstr(f.t.err.place, "2 keys, the first is (1)"));
