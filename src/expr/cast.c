@@ -475,7 +475,11 @@ static wr_kernel to_decimal(wr_type from, wr_type to, uint32_t *flags) {
 static wr_kernel to_text(wr_type from, wr_type to, uint32_t *flags) {
     bool both_text = wr_type_is_string(from) || wr_type_is_binary(from);
     bool grows = to.id == WR_T_VARCHAR || to.id == WR_T_VARBINARY;
-    if (wr_type_is_binary(to) && from.id == WR_T_BITMAP) return to.prec == WR_LENGTH_MAX && grows ? (*flags |= FN_SAME, NULL) : str_str;
+    if (wr_type_is_binary(to) && from.id == WR_T_BITMAP) {
+        if (to.prec != WR_LENGTH_MAX || !grows) return str_str;
+        *flags |= FN_SAME;
+        return NULL;
+    }
     if (wr_type_is_binary(to) && !both_text) return NULL;
     if (both_text) {
         bool same_unit = wr_type_is_binary(from) == wr_type_is_binary(to);
