@@ -39,6 +39,14 @@ static void put_strings(const wr_vec *v, const uint32_t *rows, uint32_t n, wr_sb
 
 static void put_vec(const wr_vec *v, const uint32_t *rows, uint32_t n, wr_sbuf *out);
 
+/* Children of a column without rows may never have been made. */
+static void put_kids(const wr_vec *v, const uint32_t *rows, uint32_t n, wr_sbuf *out) {
+    for (uint32_t k = 0; k < v->type.n_kids; k++) {
+        wr_vec none = {.type = v->type.kids[k]};
+        put_vec(v->kids ? &v->kids[k] : &none, rows, n, out);
+    }
+}
+
 static void put_lists(const wr_vec *v, const uint32_t *rows, uint32_t n, wr_sbuf *out) {
     const wr_list *lists = v->data;
     WR_ARR(uint32_t) elements = {0};
@@ -47,7 +55,7 @@ static void put_lists(const wr_vec *v, const uint32_t *rows, uint32_t n, wr_sbuf
         wr_put_u32(out, l.len);
         for (uint32_t k = 0; k < l.len; k++) wr_arr_push(&elements, l.offset + k);
     }
-    for (uint32_t k = 0; k < v->type.n_kids; k++) put_vec(&v->kids[k], elements.at, elements.n, out);
+    put_kids(v, elements.at, elements.n, out);
     wr_arr_free(&elements);
 }
 
@@ -59,8 +67,7 @@ static void put_vec(const wr_vec *v, const uint32_t *rows, uint32_t n, wr_sbuf *
     if (s == WR_S_STR) put_strings(v, rows, n, out);
     else if (s == WR_S_LIST) put_lists(v, rows, n, out);
     else if (s != WR_S_ROW) put_fixed(v, rows, n, wr_storage_size(s), out);
-    else
-        for (uint32_t k = 0; k < v->type.n_kids; k++) put_vec(&v->kids[k], rows, n, out);
+    else put_kids(v, rows, n, out);
 }
 
 void wr_batch_put(const wr_batch *batch, wr_sbuf *out) {
