@@ -6,7 +6,6 @@
  * Signals    Ctrl-C gives up the line: reading is ours (get_char), since libedit's own begins again after a signal.
  * History    one entry a statement, in $XDG_STATE_HOME/weir/history (else ~/.local/state/weir/history).                               */
 #include "shell.h"
-#include <dlfcn.h>
 #include <errno.h>
 #include <histedit.h>
 #include <locale.h>
@@ -43,14 +42,10 @@ static struct {
 } lib;
 
 static bool load_library(void) {
-    static const struct { const char *name; void *at; } names[] = {
+    static const wr_import imports[] = {
         {"el_init", &lib.init}, {"el_end", &lib.end}, {"el_gets", &lib.gets}, {"el_set", &lib.set}, {"el_get", &lib.get}, {"el_line", &lib.line}, {"el_insertstr", &lib.insert},
         {"el_source", &lib.source}, {"history_init", &lib.history_init}, {"history_end", &lib.history_end}, {"history", &lib.history}};
-    void *l = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL); /* never closed */
-    if (!l) return false;
-    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
-        if (!(*(void **)names[i].at = dlsym(l, names[i].name))) return false;
-    return true;
+    return !wr_library_import("libedit.so.2", imports, WR_COUNT_OF(imports));
 }
 
 /* ---- completion ---- */

@@ -1,4 +1,4 @@
-/* sys/library.c: shared objects that the user names. See world.h.
+/* sys/library.c: shared objects that the user names, and client libraries that only some jobs need. See world.h.
  *
  * Idea       a library stays loaded until the process ends: plans and running jobs hold pointers into it. dlopen counts, so the same file is loaded once.
  * Thread     any.                                                                                                      */
@@ -21,4 +21,12 @@ wr_status wr_library_symbol(const char *path, const char *symbol, void **out, wr
     *out = dlsym(library, symbol);
     if (!*out) return wr_fail(err, WR_USER, "WR342", "library '%s' has no symbol '%s'", path, symbol);
     return WR_OK;
+}
+
+const char *wr_library_import(const char *library, const wr_import *imports, size_t n) {
+    void *l = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!l) return library;
+    for (size_t i = 0; i < n; i++)
+        if (!(*(void **)imports[i].at = dlsym(l, imports[i].name))) return imports[i].name;
+    return NULL;
 }

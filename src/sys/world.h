@@ -73,6 +73,10 @@ wr_status wr_dir_remove(wr_world *w, const char *path, wr_err *err);            
 /* The address of a symbol of a shared object, which stays loaded; WR_USER: no such file, not a library, no such symbol. A path without '/' is in the
  * current directory. */
 wr_status wr_library_symbol(const char *path, const char *symbol, void **out, wr_err *err);
+/* A client library that only some jobs need: fills a table with the addresses of its functions. NULL, or what is not there: the library or a function. It
+ * stays loaded: such libraries keep threads and locks of their own. */
+typedef struct wr_import { const char *name; void *at; } wr_import; /* at: of a pointer to function */
+const char *wr_library_import(const char *library, const wr_import *imports, size_t n);
 /* To standard output or standard error, as much as there is room for until wait_us is over. */
 wr_status wr_stream_write(int fd, const void *buf, size_t len, int64_t wait_us, size_t *written, wr_err *err);
 int       wr_cpu_count(void);

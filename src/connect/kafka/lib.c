@@ -1,6 +1,5 @@
 /* connect/kafka/lib.c: see lib.h. */
 #include "connect/kafka/lib.h"
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,16 +9,10 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char    *missing;
 
 static void load(void) {
-    void *l = dlopen("librdkafka.so.1", RTLD_NOW | RTLD_LOCAL); /* never closed: it keeps threads of its own */
-    if (!l) {
-        missing = "librdkafka.so.1";
-        return;
-    }
-#define F(name)                                        \
-    *(void **)&kafka.name = dlsym(l, "rd_kafka_" #name); \
-    if (!kafka.name) missing = "rd_kafka_" #name;
-    KAFKA_FUNCTIONS(F)
+#define F(name) {"rd_kafka_" #name, &kafka.name},
+    static const wr_import imports[] = {KAFKA_FUNCTIONS(F)};
 #undef F
+    missing = wr_library_import("librdkafka.so.1", imports, WR_COUNT_OF(imports));
 }
 
 wr_status kafka_load(wr_err *err) {
@@ -109,8 +102,6 @@ bool kafka_conf_properties(rd_kafka_conf_t *conf, const wr_table_info *t, wr_con
     return ok;
 }
 
-wr_str kafka_servers(const wr_table_info *t) { return wr_str_trim(wr_option_string(&t->options, kafka_specs, "properties.bootstrap.servers")); }
-
 /* ---- clients ---- */
 
 static void keep(kafka_client *c, const char *text) {
@@ -123,10 +114,6 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *opaque)
     kafka_client *c = opaque;
     (void)rk;
     keep(c, reason && *reason ? reason : kafka.err2str((rd_kafka_resp_err_t)code));
-    if (code != RD_KAFKA_RESP_ERR__FATAL) return;
-    wr_mutex_lock(c->lock);
-    c->fatal = true;
-    wr_mutex_unlock(c->lock);
 }
 
 static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text) {

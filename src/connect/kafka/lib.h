@@ -9,15 +9,15 @@
 #include "connect/parts.h"
 #include <librdkafka/rdkafka.h>
 
-#define KAFKA_FUNCTIONS(F)                                                                                                                        \
-    F(version) F(version_str) F(err2str) F(err2name) F(last_error) F(fatal_error)                                                                    \
-    F(conf_new) F(conf_destroy) F(conf_set) F(conf_set_opaque) F(conf_set_log_cb) F(conf_set_error_cb) F(conf_set_dr_msg_cb) F(new) F(destroy) F(opaque)  \
-    F(topic_partition_list_new) F(topic_partition_list_add) F(topic_partition_list_destroy) F(metadata) F(metadata_destroy)                           \
-    F(query_watermark_offsets) F(get_watermark_offsets) F(offsets_for_times) F(committed) F(commit) F(incremental_assign) F(poll_set_consumer)           \
-    F(queue_get_partition) F(queue_get_main) F(queue_forward) F(queue_destroy) F(consume_batch_queue) F(consumer_poll) F(consumer_close) F(message_destroy) F(message_timestamp)    \
-    F(message_headers) F(header_get_all) F(topic_name) F(poll) F(flush) F(purge) F(outq_len) F(produceva) F(init_transactions) F(begin_transaction)     \
-    F(commit_transaction) F(abort_transaction) F(send_offsets_to_transaction) F(consumer_group_metadata_new) F(consumer_group_metadata_destroy)        \
-    F(error_code) F(error_string) F(error_is_fatal) F(error_is_retriable) F(error_txn_requires_abort) F(error_destroy)
+#define KAFKA_FUNCTIONS(F)                                                                                                                            \
+    F(err2str) F(fatal_error) F(conf_new) F(conf_destroy) F(conf_set) F(conf_set_opaque) F(conf_set_log_cb) F(conf_set_error_cb)                      \
+    F(conf_set_dr_msg_cb) F(new) F(destroy) F(opaque) F(topic_partition_list_new) F(topic_partition_list_add) F(topic_partition_list_destroy)         \
+    F(metadata) F(metadata_destroy) F(query_watermark_offsets) F(get_watermark_offsets) F(offsets_for_times) F(committed) F(commit)                   \
+    F(incremental_assign) F(poll_set_consumer) F(queue_get_partition) F(queue_forward) F(queue_destroy) F(consume_batch_queue) F(consumer_poll)       \
+    F(message_destroy) F(message_timestamp) F(message_headers) F(header_get_all) F(poll) F(flush) F(purge) F(outq_len) F(produceva)                   \
+    F(init_transactions) F(begin_transaction) F(commit_transaction) F(abort_transaction) F(send_offsets_to_transaction)                               \
+    F(consumer_group_metadata_new) F(consumer_group_metadata_destroy) F(error_code) F(error_is_fatal) F(error_is_retriable)                           \
+    F(error_txn_requires_abort) F(error_destroy)
 typedef struct kafka_table {
 #define F(name) __typeof__(rd_kafka_##name) *name;
     KAFKA_FUNCTIONS(F)
@@ -31,10 +31,8 @@ typedef struct kafka_client {
     rd_kafka_t *rk;
     wr_mutex   *lock;
     char        last[400];  /* under lock: the latest error that it reported by itself (broker down, authentication) */
-    bool        fatal;      /* under lock */
 } kafka_client;
 
-extern const wr_option_spec kafka_property_specs[]; /* for docs */
 /* Applies the table's properties.* (Java's names are translated); diagnostics at the option for one that is unknown or refused. */
 bool kafka_conf_properties(rd_kafka_conf_t *conf, const wr_table_info *t, wr_connect_ctx *ctx);
 /* For properties of our own, which always succeed. */
@@ -45,7 +43,6 @@ void      kafka_client_close(kafka_client *client);
 /* What the client reported last, as the detail of err. */
 void kafka_client_detail(kafka_client *client, wr_err *err);
 WR_COLD WR_PRINTF(4, 5) wr_status kafka_fail(kafka_client *client, rd_kafka_resp_err_t code, wr_err *err, const char *fmt, ...);
-wr_str kafka_servers(const wr_table_info *t);
 
 wr_status kafka_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err);
 wr_status kafka_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err);

@@ -1,6 +1,5 @@
 /* connect/postgres/pg.c: see pg.h; the connector 'jdbc' with its options.                                                        */
 #include "connect/postgres/pg.h"
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -9,16 +8,10 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char    *missing;
 
 static void load(void) {
-    void *l = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL); /* never closed: OpenSSL keeps things of its own */
-    if (!l) {
-        missing = "libpq.so.5";
-        return;
-    }
-#define F(name)                                  \
-    *(void **)&pg.name = dlsym(l, "PQ" #name); \
-    if (!pg.name) missing = "PQ" #name;
-    PG_FUNCTIONS(F)
+#define F(name) {"PQ" #name, &pg.name},
+    static const wr_import imports[] = {PG_FUNCTIONS(F)};
 #undef F
+    missing = wr_library_import("libpq.so.5", imports, WR_COUNT_OF(imports));
 }
 
 static wr_status pg_load(wr_err *err) {

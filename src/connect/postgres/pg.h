@@ -9,9 +9,9 @@
 #include "connect/parts.h"
 #include <libpq-fe.h>
 
-#define PG_FUNCTIONS(F)                                                                                                                             \
-    F(connectdbParams) F(status) F(errorMessage) F(finish) F(exec) F(execParams) F(resultStatus) F(resultErrorField) F(resultErrorMessage) F(clear) F(ntuples)  \
-    F(nfields) F(getvalue) F(getisnull) F(getlength) F(putCopyData) F(putCopyEnd) F(getResult) F(serverVersion) F(cmdTuples)
+#define PG_FUNCTIONS(F)                                                                                                                              \
+    F(connectdbParams) F(status) F(errorMessage) F(finish) F(exec) F(execParams) F(resultStatus) F(resultErrorField) F(clear) F(ntuples) F(getvalue) \
+    F(getisnull) F(getlength) F(putCopyData) F(putCopyEnd) F(getResult)
 typedef struct pg_table {
 #define F(name) __typeof__(PQ##name) *name;
     PG_FUNCTIONS(F)
