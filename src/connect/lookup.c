@@ -48,8 +48,8 @@ static wr_status read_chunk(whole *w, wr_source *s, const wr_chunk *chunk, wr_lo
     }
     out->n_bad += d.bad.n;
     if (status == WR_OK && d.bad.n && !w->skip_bad) status = fail_bad(w, s, chunk, &d.bad.at[0], err);
-    wr_arr_free(&d.batches);
-    wr_arr_free(&d.bad);
+    d.batches.n = 0; /* taken */
+    wr_decoded_free(&d);
     return status;
 }
 

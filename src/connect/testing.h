@@ -105,12 +105,10 @@ static inline void dump_chunk(wr_source *s, const wr_chunk *chunk, wr_sbuf *out)
             }
             wr_sbuf_addc(out, '\n');
         }
-        wr_batch_unref(d.batches.at[b]);
     }
     for (uint32_t i = 0; i < d.bad.n; i++) wr_sbuf_printf(out, "%s!%s@%llu\n", base, wr_bad_kind_name(d.bad.at[i].kind), (unsigned long long)(chunk->offset + d.bad.at[i].offset));
     wr_sbuf_free(&name);
-    wr_arr_free(&d.batches);
-    wr_arr_free(&d.bad);
+    wr_decoded_free(&d);
 }
 
 /* All chunks until END or WAIT; the state it ended in. */

@@ -47,6 +47,8 @@ typedef struct wr_decoded {     /* reused from chunk to chunk; batches are hande
     bool     want_lines;        /* asked for by the caller: */
     WR_ARR(uint32_t) row_lines; /* per row, the line (from the chunk's start) of its record */
 } wr_decoded;
+void wr_decoded_clear(wr_decoded *decoded); /* for the next chunk: batches that nobody took are let go, the arrays keep their memory */
+void wr_decoded_free(wr_decoded *decoded);
 
 typedef struct wr_slice { uint32_t at, len; } wr_slice; /* bytes of a chunk */
 typedef struct wr_format wr_format;

@@ -35,11 +35,9 @@ static inline uint64_t fuzz_rows(wr_decoder *d, const uint8_t *bytes, size_t len
         wr_assert(bad->offset <= len && bad->raw.len <= len && bad->line < out.n_lines && bad->before_row <= rows && strnlen(bad->message, sizeof bad->message) < sizeof bad->message);
         wr_assert((const uint8_t *)bad->raw.ptr >= data && (const uint8_t *)bad->raw.ptr + bad->raw.len <= data + len);
     }
-    for (uint32_t b = 0; b < out.batches.n; b++) wr_batch_unref(out.batches.at[b]);
     wr_mem_unref(mem);
     wr_sbuf_free(&text);
-    wr_arr_free(&out.batches);
-    wr_arr_free(&out.bad);
+    wr_decoded_free(&out);
     return rows;
 }
 

@@ -55,19 +55,14 @@ typedef struct side {
 } side;
 
 static void clear_side(side *s) {
-    for (uint32_t i = 0; i < s->out.batches.n; i++) wr_batch_unref(s->out.batches.at[i]);
-    s->out.batches.n = s->out.bad.n = s->out.row_lines.n = 0;
-    s->out.n_records = s->out.n_lines = s->out.n_rows = s->out.n_blank = s->out.n_tombstones = s->out.n_redelivered = 0;
+    wr_decoded_clear(&s->out);
     s->out.want_lines = true;
     s->message.n = s->present.n = s->first_line.n = 0;
 }
 
 static void free_side(side *s) {
-    clear_side(s);
     if (s->decoder) s->decoder->free(s->decoder);
-    wr_arr_free(&s->out.batches);
-    wr_arr_free(&s->out.bad);
-    wr_arr_free(&s->out.row_lines);
+    wr_decoded_free(&s->out);
     wr_arr_free(&s->message);
     wr_arr_free(&s->present);
     wr_arr_free(&s->first_line);

@@ -30,7 +30,7 @@ static char *decode(rig *r, const char *const *messages, uint32_t n) {
     wr_mem    *mem = wr_mem_new(0);
     wr_records records;
     wr_decoded out = {0};
-    wr_sbuf    text = {0}, dump = {0};
+    wr_sbuf    dump = {0};
     wr_records_open(&records, mem, 4096, 4096);
     for (uint32_t i = 0; i < n; i++) assert_true(wr_records_add(&records, wr_str_of(messages[i * 2]), wr_str_of(messages[i * 2 + 1])));
     wr_record_reader_decode(r->reader, &records, &out);
@@ -52,12 +52,8 @@ static char *decode(rig *r, const char *const *messages, uint32_t n) {
     assert_int_equal(out.n_records, n);
     if (out.n_tombstones) wr_sbuf_printf(&dump, "tombstones %llu\n", (unsigned long long)out.n_tombstones);
     if (out.n_blank) wr_sbuf_printf(&dump, "blank %llu\n", (unsigned long long)out.n_blank);
-    for (uint32_t b = 0; b < out.batches.n; b++) wr_batch_unref(out.batches.at[b]);
     wr_mem_unref(mem);
-    wr_arr_free(&out.batches);
-    wr_arr_free(&out.bad);
-    wr_arr_free(&out.row_lines);
-    wr_sbuf_free(&text);
+    wr_decoded_free(&out);
     wr_sbuf_addz(&dump, "");
     return dump.at;
 }

@@ -393,13 +393,10 @@ static void free_turns(wr_job *job, worker *w) {
     for (uint32_t i = 0; i < TURNS_PENDING_MAX; i++) {
         turn *t = &w->pending[i];
         for (uint32_t k = 0; k < t->batches.n; k++) wr_batch_unref(t->batches.at[k].batch);
-        for (uint32_t k = 0; k < t->decoded.batches.n; k++) wr_batch_unref(t->decoded.batches.at[k]);
         wr_mem_unref(t->chunk.mem);
         wr_account_add(&job->turn_acct, -t->charged);
         wr_arr_free(&t->batches);
-        wr_arr_free(&t->decoded.batches);
-        wr_arr_free(&t->decoded.bad);
-        wr_arr_free(&t->decoded.row_lines);
+        wr_decoded_free(&t->decoded);
     }
 }
 

@@ -322,10 +322,7 @@ static wr_batch *values_batch(const wr_pnode *p, uint32_t from, uint32_t n) {
 static wr_status decode(worker *w, turn *t, wr_err *err) {
     source *s = &w->job->sources[t->source];
     t->batches.n = 0;
-    t->decoded.n_records = t->decoded.n_lines = t->decoded.n_rows = t->decoded.n_blank = 0;
-    t->decoded.n_tombstones = t->decoded.n_redelivered = 0;
-    t->decoded.batches.n = t->decoded.bad.n = t->decoded.row_lines.n = 0;
-    t->decoded.want_lines = false;
+    wr_decoded_clear(&t->decoded);
     if (!s->src && t->chunk.partition == UINT32_MAX) return WR_OK;
     if (!s->src) {
         uint32_t all = s->p->values.n_rows, step = w->job->batch_rows;
