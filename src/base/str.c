@@ -31,6 +31,15 @@ bool wr_str_starts(wr_str s, wr_str prefix) {
     return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
 }
 
+bool wr_str_next(wr_str *list, char sep, wr_str *item) {
+    if (!list->len) return false;
+    const char *end = list->ptr + list->len, *found = memchr(list->ptr, sep, list->len), *stop = found ? found : end;
+    *item = wr_str_trim((wr_str){list->ptr, (size_t)(stop - list->ptr)});
+    list->ptr = found ? found + 1 : end;
+    list->len = (size_t)(end - list->ptr);
+    return true;
+}
+
 enum { NAME_MAX_COMPARED = 64, FAR = 8 };
 
 unsigned wr_edit_distance(wr_str a, wr_str b) {

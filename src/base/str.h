@@ -18,6 +18,7 @@ int    wr_str_cmp(wr_str a, wr_str b); /* bytewise, shorter first */
 wr_str wr_str_dup(wr_arena *arena, wr_str s);
 wr_str wr_str_trim(wr_str s);          /* ASCII white space at both ends */
 bool   wr_str_starts(wr_str s, wr_str prefix);
+bool   wr_str_next(wr_str *list, char sep, wr_str *item); /* takes the first item, trimmed, from a list with `sep` between; false: it is empty */
 #define WR_FMT(s) (int)(s).len, (s).ptr /* for "%.*s" */
 
 /* Damerau-Levenshtein distance, bounded by 8, ASCII case-blind; the base of every did-you-mean. */

@@ -142,10 +142,23 @@ static void arrays_grow(void **state) {
     assert_true(arr.n == 0 && !arr.at);
 }
 
+static void lists_are_walked(void **state) {
+    (void)state;
+    static const struct { const char *list, *items; } cases[] = {{"", ""}, {"a", "[a]"}, {" a ;b;", "[a][b]"}, {";;c", "[][][c]"}, {" ", "[]"}};
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        wr_sbuf out = {0};
+        wr_str  list = wr_str_of(cases[i].list), item;
+        wr_sbuf_addz(&out, "");
+        while (wr_str_next(&list, ';', &item)) wr_sbuf_printf(&out, "[%.*s]", WR_FMT(item));
+        assert_string_equal(out.at, cases[i].items);
+        wr_sbuf_free(&out);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(utf8_every_code_point), cmocka_unit_test(utf8_refuses_what_it_must), cmocka_unit_test(utf8_counts_and_offsets),
         cmocka_unit_test(comparisons), cmocka_unit_test(did_you_mean), cmocka_unit_test(buffers_grow_and_stop), cmocka_unit_test(json_is_escaped),
-        cmocka_unit_test(binary_form), cmocka_unit_test(arrays_grow)};
+        cmocka_unit_test(binary_form), cmocka_unit_test(arrays_grow), cmocka_unit_test(lists_are_walked)};
     return cmocka_run_group_tests_name("base.str", tests, NULL, NULL);
 }

@@ -185,10 +185,7 @@ WR_COLD static wr_status fail_missing(wr_world *w, wr_str path, wr_err *err) {
 }
 
 wr_status file_list_find(wr_world *w, wr_str paths, bool must, file_list *out, wr_err *err) {
-    for (const char *p = paths.ptr, *end = p + paths.len; p < end;) {
-        const char *comma = memchr(p, ',', (size_t)(end - p)), *stop = comma ? comma : end;
-        wr_str      path = wr_str_trim((wr_str){p, (size_t)(stop - p)});
-        p = stop + 1;
+    for (wr_str path; wr_str_next(&paths, ',', &path);) {
         if (wr_str_starts(path, WR_STR("file://"))) path.ptr += 7, path.len -= 7;
         if (!path.len) continue;
         uint32_t before = out->n_named;

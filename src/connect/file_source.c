@@ -364,8 +364,6 @@ static wr_status read_part(file_source *s, file_part *p, uint32_t index, wr_chun
     }
 }
 
-static bool is_held(const uint64_t *held, uint32_t i) { return held && (held[i >> 6] >> (i & 63) & 1); }
-
 static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *out, wr_next *state, int64_t *retry_us, wr_err *err) {
     file_source *s = (file_source *)base;
     *out = (wr_chunk){0};

@@ -36,6 +36,7 @@ uint64_t  file_reader_raw_offset(const file_reader *r);  /* bytes of the file us
 wr_status file_reader_info(file_reader *r, wr_file_info *info, wr_err *err);
 
 /* ---- connect.c ---- */
+WR_INLINE bool is_held(const uint64_t *held, uint32_t partition) { return held && (held[partition >> 6] >> (partition & 63) & 1); } /* see wr_source_vt.next */
 WR_PRINTF(5, 6) WR_COLD wr_status option_error(wr_connect_ctx *ctx, const wr_table_info *t, const char *key, const char *code, const char *fmt, ...);
 void     point_at_path(const wr_table_info *t, wr_err *err); /* an error about a file points at the option that named it */
 wr_str   option_text(const wr_table_info *t, const wr_option_spec *specs, const char *key);

@@ -87,13 +87,8 @@ static bool key_column(reading *r, wr_str name) {
 static bool key_fields(reading *r) {
     wr_str list = text_of(r, "key.fields");
     bool   ok = true;
-    for (const char *p = list.ptr, *end = p + list.len; p < end;) {
-        const char *stop = memchr(p, ';', (size_t)(end - p));
-        if (!stop) stop = end;
-        wr_str name = wr_str_trim((wr_str){p, (size_t)(stop - p)});
+    for (wr_str name; wr_str_next(&list, ';', &name);)
         if (name.len) ok &= key_column(r, name);
-        p = stop + 1;
-    }
     return ok;
 }
 

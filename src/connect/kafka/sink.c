@@ -52,6 +52,7 @@ typedef struct kafka_sink {
     rd_kafka_resp_err_t failed;       /* first delivery that failed */
     int32_t           failed_partition;
     uint64_t          n_failed;
+    rd_kafka_vu_t     vus[8 + HEADERS_MAX]; /* of the message being produced */
 } kafka_sink;
 
 static wr_status sink_close(wr_sink *base, bool ok, wr_err *err);
@@ -124,8 +125,8 @@ static int32_t partition_for(kafka_sink *s) {
 }
 
 static rd_kafka_error_t *produce_one(kafka_sink *s, rd_kafka_t *rk, const message *m, int32_t partition) {
-    static _Thread_local rd_kafka_vu_t vus[8 + HEADERS_MAX];
-    size_t    n = 0;
+    rd_kafka_vu_t *vus = s->vus;
+    size_t         n = 0;
     wr_reader in = {(const uint8_t *)m->headers.ptr, (const uint8_t *)m->headers.ptr + m->headers.len, false};
     vus[n].vtype = RD_KAFKA_VTYPE_TOPIC, vus[n++].u.cstr = s->topic;
     vus[n].vtype = RD_KAFKA_VTYPE_PARTITION, vus[n++].u.i32 = partition;

@@ -45,6 +45,7 @@ typedef struct chunk_note { /* hangs on a chunk */
     int64_t        *offsets, *timestamps;
     uint8_t        *timestamp_types;
     uint32_t       *header_from; /* records.n + 1, into names and values */
+    uint32_t        header_room;
     wr_str         *header_names, *header_values;
 } chunk_note;
 
@@ -91,13 +92,9 @@ static bool topic_wanted(kafka_source *s, const char *topic) {
         pcre2_match_data_free(m);
         return rc >= 0;
     }
-    wr_str name = wr_str_of(topic);
-    for (const char *p = s->topics.ptr, *end = p + s->topics.len; p < end;) {
-        const char *stop = memchr(p, ';', (size_t)(end - p));
-        if (!stop) stop = end;
-        if (wr_str_eq(wr_str_trim((wr_str){p, (size_t)(stop - p)}), name)) return true;
-        p = stop + 1;
-    }
+    wr_str list = s->topics;
+    for (wr_str name; wr_str_next(&list, ';', &name);)
+        if (wr_str_eq(name, wr_str_of(topic))) return true;
     return false;
 }
 
@@ -117,14 +114,10 @@ static bool named_number(wr_str text, const char *word, int64_t *out) {
 /* partition:0,offset:42;partition:1,offset:300. False: the list is not written so; *found: the partition is in it (-1: only checks). */
 static bool specific_offset(wr_str list, int32_t partition, int64_t *offset, bool *found) {
     *found = false;
-    for (const char *p = list.ptr, *end = p + list.len; p < end;) {
-        const char *stop = memchr(p, ';', (size_t)(end - p));
-        if (!stop) stop = end;
-        const char *comma = memchr(p, ',', (size_t)(stop - p));
-        int64_t     which, at;
-        if (!comma || !named_number((wr_str){p, (size_t)(comma - p)}, "partition", &which) || !named_number((wr_str){comma + 1, (size_t)(stop - comma - 1)}, "offset", &at)) return false;
+    for (wr_str item, part; wr_str_next(&list, ';', &item);) {
+        int64_t which, at;
+        if (!wr_str_next(&item, ',', &part) || !named_number(part, "partition", &which) || !named_number(item, "offset", &at)) return false;
         if (which == partition) *offset = at, *found = true;
-        p = stop + 1;
     }
     return true;
 }
@@ -253,11 +246,9 @@ static void discovery(void *arg) {
 
 /* Commas and patterns that match nothing are a mistake when the job begins. */
 static wr_status check_topics(kafka_source *s, wr_err *err) {
-    for (const char *p = s->topics.ptr, *end = p + s->topics.len; p < end;) {
-        const char *stop = memchr(p, ';', (size_t)(end - p));
-        if (!stop) stop = end;
-        wr_str name = wr_str_trim((wr_str){p, (size_t)(stop - p)});
-        bool   there = !name.len;
+    wr_str list = s->topics;
+    for (wr_str name; wr_str_next(&list, ';', &name);) {
+        bool there = !name.len;
         for (uint32_t i = 0; i < s->known.n && !there; i++) there = wr_str_eq(wr_str_of(s->known.at[i].topic), name);
         if (!there) {
             wr_fail(err, WR_USER, "WR363", "table '%.*s': there is no topic '%.*s'", WR_FMT(s->table), WR_FMT(name));
@@ -265,7 +256,6 @@ static wr_status check_topics(kafka_source *s, wr_err *err) {
             if (err) err->at = s->at;
             return WR_USER;
         }
-        p = stop + 1;
     }
     return WR_OK;
 }
@@ -334,30 +324,33 @@ static wr_status message_error(kafka_source *s, kafka_part *p, const rd_kafka_me
     return kafka_fail(&s->reader, m->err, err, "table '%.*s': cannot read %s[%d] at offset %" PRId64, WR_FMT(s->table), p->topic, p->partition, p->next);
 }
 
+static wr_str *grow(wr_mem *mem, const wr_str *list, uint32_t n, uint32_t room) {
+    wr_str *more = wr_mem_alloc(mem, room * sizeof *more);
+    if (n) memcpy(more, list, n * sizeof *more);
+    return more;
+}
+
 static void note_headers(chunk_note *note, uint32_t i, const rd_kafka_message_t *m) {
     rd_kafka_headers_t *headers;
-    uint32_t            at = note->header_from[i];
-    note->header_from[i + 1] = at;
+    uint32_t           *n = &note->header_from[i + 1];
+    *n = note->header_from[i];
     if (kafka.message_headers(m, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
     const char *name;
     const void *value;
     size_t      len;
-    WR_ARR(wr_str) names = {0}, values = {0};
-    for (size_t k = 0; kafka.header_get_all(headers, k, &name, &value, &len) == RD_KAFKA_RESP_ERR_NO_ERROR; k++) {
-        size_t n = strlen(name);
-        char  *bytes = wr_mem_alloc(note->records.mem, n + len + 1);
-        memcpy(bytes, name, n);
-        if (value) memcpy(bytes + n, value, len);
-        wr_arr_push(&names, ((wr_str){bytes, n}));
-        wr_arr_push(&values, ((wr_str){value ? bytes + n : NULL, len}));
+    for (size_t k = 0; kafka.header_get_all(headers, k, &name, &value, &len) == RD_KAFKA_RESP_ERR_NO_ERROR; k++, (*n)++) {
+        size_t name_len = strlen(name);
+        char  *bytes = wr_mem_alloc(note->records.mem, name_len + len + 1);
+        memcpy(bytes, name, name_len);
+        if (value) memcpy(bytes + name_len, value, len);
+        if (*n == note->header_room) {
+            note->header_room = WR_MAX(note->header_room * 2, 64u);
+            note->header_names = grow(note->records.mem, note->header_names, *n, note->header_room);
+            note->header_values = grow(note->records.mem, note->header_values, *n, note->header_room);
+        }
+        note->header_names[*n] = (wr_str){bytes, name_len};
+        note->header_values[*n] = (wr_str){value ? bytes + name_len : NULL, len};
     }
-    wr_str *all_names = wr_mem_alloc(note->records.mem, (at + names.n + 1) * sizeof(wr_str)), *all_values = wr_mem_alloc(note->records.mem, (at + names.n + 1) * sizeof(wr_str));
-    if (at) memcpy(all_names, note->header_names, at * sizeof(wr_str)), memcpy(all_values, note->header_values, at * sizeof(wr_str));
-    if (names.n) memcpy(all_names + at, names.at, names.n * sizeof(wr_str)), memcpy(all_values + at, values.at, names.n * sizeof(wr_str));
-    note->header_names = all_names, note->header_values = all_values;
-    note->header_from[i + 1] = at + names.n;
-    wr_arr_free(&names);
-    wr_arr_free(&values);
 }
 
 static chunk_note *note_new(kafka_source *s, const kafka_part *p) {
@@ -425,8 +418,6 @@ static wr_status read_part(kafka_source *s, kafka_part *p, chunk_note **note, wr
     }
     return WR_OK;
 }
-
-static bool is_held(const uint64_t *held, uint32_t i) { return held && (held[i >> 6] >> (i & 63) & 1); }
 
 static void give(kafka_source *s, uint32_t index, chunk_note *note, wr_chunk *out) {
     kafka_part *p = s->parts.at[index];
@@ -508,10 +499,8 @@ static void fill_metadata(const chunk_note *note, const uint32_t *records, wr_ba
         for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = note->offsets[records[i]];
     else if (wr_str_eq(key, WR_STR("leader-epoch")))
         for (uint32_t i = 0; i < n; i++) wr_vec_set_null(vec, i, batch->mem); /* the client library does not tell it before 2.1 */
-    else {
-        int64_t unit = type.prec > 6 ? 1000000 : type.prec >= 4 ? 1000 : 1000;
-        for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = note->timestamps[records[i]] * unit;
-    }
+    else /* TIMESTAMP_LTZ(3): microseconds */
+        for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = note->timestamps[records[i]] * 1000;
 }
 
 static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *err) {
