@@ -72,29 +72,13 @@ void point_at_path(const wr_table_info *t, wr_err *err) {
 
 wr_str option_text(const wr_table_info *t, const wr_option_spec *specs, const char *key) { return wr_str_trim(wr_option_string(&t->options, specs, key)); }
 
-static void list_formats(wr_diags *diags, wr_str name, bool for_write) {
-    size_t                  n;
-    const wr_format *const *formats = wr_formats(&n);
-    wr_str                  names[32];
-    wr_sbuf                 text = {0};
-    for (size_t i = 0; i < n && i < WR_COUNT_OF(names); i++) {
-        names[i] = wr_str_of(formats[i]->name);
-        if (for_write && !formats[i]->can_write) continue;
-        wr_sbuf_printf(&text, "%s%s", text.len ? ", " : "", formats[i]->name);
-    }
-    int near = name.len ? wr_nearest(name, names, n) : -1;
-    if (near >= 0) wr_diags_hint(diags, "did you mean '%.*s'? There are: %s", WR_FMT(names[near]), text.at);
-    else wr_diags_hint(diags, "there are: %s", text.at);
-    wr_sbuf_free(&text);
-}
-
 const wr_format *table_format(const wr_table_info *t, wr_connect_ctx *ctx) {
     const wr_option *o = wr_options_find(&t->options, "format");
     const wr_format *format = o ? wr_format_find(wr_str_trim(o->value)) : NULL;
     if (format) return format;
     if (o) wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR124", o->at, "there is no format '%.*s'", WR_FMT(o->value));
     else wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s' has no 'format'", WR_FMT(t->name));
-    list_formats(ctx->diags, o ? o->value : WR_STR(""), false);
+    wr_formats_hint(ctx->diags, o ? o->value : WR_STR(""), false);
     return NULL;
 }
 
@@ -227,10 +211,10 @@ static void check_records(const wr_table_info *t, const wr_connector *c, bool as
 
 static void check_format(const wr_table_info *t, const wr_connector *c, bool as_source, const wr_option *f, const wr_format *format, wr_diags *diags) {
     if (c->needs_format) {
-        if (f && !format) wr_diags_add(diags, WR_SEV_ERROR, "WR124", f->at, "there is no format '%.*s'", WR_FMT(f->value)), list_formats(diags, f->value, !as_source);
-        if (!f) wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s' has no 'format'", WR_FMT(t->name)), list_formats(diags, WR_STR(""), !as_source);
+        if (f && !format) wr_diags_add(diags, WR_SEV_ERROR, "WR124", f->at, "there is no format '%.*s'", WR_FMT(f->value)), wr_formats_hint(diags, f->value, !as_source);
+        if (!f) wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s' has no 'format'", WR_FMT(t->name)), wr_formats_hint(diags, WR_STR(""), !as_source);
         if (format && !as_source && !format->can_write)
-            wr_diags_add(diags, WR_SEV_ERROR, "WR125", f->at, "the format '%s' can only be read", format->name), list_formats(diags, WR_STR(""), true);
+            wr_diags_add(diags, WR_SEV_ERROR, "WR125", f->at, "the format '%s' can only be read", format->name), wr_formats_hint(diags, WR_STR(""), true);
         if (format && as_source && format->changes == WR_FORMAT_UPSERT && !t->n_key)
             wr_diags_add(diags, WR_SEV_ERROR, "WR128", t->at, "the format '%s' needs a PRIMARY KEY (...) NOT ENFORCED: it says which rows replace each other", format->name);
     } else if (f) {

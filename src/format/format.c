@@ -97,6 +97,20 @@ const wr_format *wr_format_find(wr_str name) {
     return NULL;
 }
 
+void wr_formats_hint(wr_diags *diags, wr_str name, bool for_write) {
+    wr_str  names[WR_COUNT_OF(formats)];
+    wr_sbuf text = {0};
+    for (size_t i = 0; i < WR_COUNT_OF(formats); i++) {
+        names[i] = wr_str_of(formats[i]->name);
+        if (for_write && !formats[i]->can_write) continue;
+        wr_sbuf_printf(&text, "%s%s", text.len ? ", " : "", formats[i]->name);
+    }
+    int near = name.len ? wr_nearest(name, names, WR_COUNT_OF(names)) : -1;
+    if (near >= 0) wr_diags_hint(diags, "did you mean '%.*s'? There are: %s", WR_FMT(names[near]), text.at);
+    else wr_diags_hint(diags, "there are: %s", text.at);
+    wr_sbuf_free(&text);
+}
+
 bool wr_options_skip_bad(const wr_options *options) {
     static const char *const keys[] = {"json.ignore-parse-errors", "csv.ignore-parse-errors", "debezium-json.ignore-parse-errors",
                                        "upsert-json.ignore-parse-errors"};

@@ -93,6 +93,7 @@ struct wr_format {
 };
 const wr_format *wr_format_find(wr_str name);
 const wr_format *const *wr_formats(size_t *n); /* for messages and docs */
+void wr_formats_hint(wr_diags *diags, wr_str name, bool for_write); /* for the last diagnostic: the nearest name, and what there is */
 
 /* True if the table says '<format>.ignore-parse-errors' = 'true': bad records are reported in wr_decoded.bad all the same, but the policy
  * for them is 'skip' unless 'on-error' says otherwise. */

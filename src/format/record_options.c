@@ -37,19 +37,8 @@ static const wr_format *find_format(reading *r, const char *key, wr_str name) {
         return NULL;
     }
     if (f) return f;
-    size_t                  n;
-    const wr_format *const *all = wr_formats(&n);
-    wr_str                  names[32];
-    wr_sbuf                 text = {0};
-    for (size_t i = 0; i < n && i < WR_COUNT_OF(names); i++) {
-        names[i] = wr_str_of(all[i]->name);
-        wr_sbuf_printf(&text, "%s%s", i ? ", " : "", all[i]->name);
-    }
     wr_diags_add(r->diags, WR_SEV_ERROR, "WR124", span_of(r, key), "there is no format '%.*s'", WR_FMT(name));
-    int near = wr_nearest(name, names, WR_MIN(n, WR_COUNT_OF(names)));
-    if (near >= 0) wr_diags_hint(r->diags, "did you mean '%.*s'? There are: %s", WR_FMT(names[near]), text.at);
-    else wr_diags_hint(r->diags, "there are: %s", text.at);
-    wr_sbuf_free(&text);
+    wr_formats_hint(r->diags, name, r->for_write);
     return NULL;
 }
 
