@@ -49,6 +49,21 @@ wr_status file_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **o
 bool      file_is_tail(const wr_table_info *t);
 wr_status file_output(const wr_table_info *t, wr_connect_ctx *ctx, wr_output *out, wr_err *err);
 
+/* ---- database.c: what the sinks and look-ups of SQL databases share ---- */
+typedef struct db_columns { const wr_schema *schema; uint32_t n_key, *key; } db_columns;
+void db_put_name(wr_sbuf *sql, wr_str name);                       /* quoted */
+bool db_is_key(const db_columns *c, uint32_t col);
+void db_put_columns(const db_columns *c, wr_sbuf *sql);            /* "a", "b" */
+void db_put_keys(const db_columns *c, wr_sbuf *sql);
+void db_put_table(const db_columns *c, void (*put_type)(wr_sbuf *sql, wr_type type), wr_sbuf *sql); /* of CREATE TABLE: (columns, PRIMARY KEY) */
+void db_put_conflict(const db_columns *c, wr_sbuf *sql);           /* ON CONFLICT (keys) DO UPDATE SET the rest */
+typedef struct change_log { wr_account *acct; wr_sbuf bytes; int64_t charged; } change_log; /* what a sink was given since its last prepare, in its own form */
+void change_log_charge(change_log *log);                           /* after bytes were added */
+void change_log_stage(change_log *log, wr_sbuf *staged);           /* appends it to what the checkpoint keeps; the log is empty then */
+void change_log_free(change_log *log);
+wr_batch *lookup_row(const wr_schema *schema, wr_lookup_rows *out); /* a batch with room for one more row, at n_rows */
+WR_COLD wr_status lookup_bad_value(const wr_field *field, const char *table, const char *database, wr_str text, wr_err *err); /* table: quoted; database: a file, or "" */
+
 /* ---- output.c, sqlite_output.c ---- */
 #define NEXT_TABLE "__next"
 void      output_sibling(wr_str path, const char *suffix, wr_sbuf *out); /* dir/NAME -> dir/.NAMEsuffix */

@@ -18,13 +18,10 @@ enum { STAGED_VERSION = 1, SCRATCH_ROWS = 512, LOG_BYTES = 8 << 20 };
 
 typedef struct sqlite_sink {
     wr_sink          base;
-    wr_account      *acct;
     wr_arena        *arena;
-    const wr_schema *schema;
+    db_columns       columns;
     wr_str           name, job;      /* the sink's and the job's, in weir_epoch */
     char            *path, *table;
-    uint32_t         n_key;
-    uint32_t        *key;
     int64_t          busy_ms;
     bool             fresh, staging; /* staging: there are checkpoints (recover or prepare was called), so what is not prepared will be read again */
     sqlite3         *db;
@@ -32,14 +29,9 @@ typedef struct sqlite_sink {
     wr_rowcodec     *codec;
     wr_batch        *scratch;
     uint32_t         n_scratch;      /* rows decoded into it */
-    wr_sbuf          log, row, text;
-    int64_t          charged;
+    change_log       log;
+    wr_sbuf          row, text;
 } sqlite_sink;
-
-static void log_charge(sqlite_sink *s) {
-    if (s->acct && (int64_t)s->log.cap != s->charged) wr_account_add(s->acct, (int64_t)s->log.cap - s->charged);
-    s->charged = (int64_t)s->log.cap;
-}
 
 /* ---- errors ---- */
 
@@ -72,15 +64,6 @@ static wr_status run(sqlite_sink *s, const char *sql, const char *what, wr_err *
 
 /* ---- statements ---- */
 
-void sqlite_put_name(wr_sbuf *out, wr_str name) {
-    wr_sbuf_addc(out, '"');
-    for (size_t i = 0; i < name.len; i++) {
-        if (name.ptr[i] == '"') wr_sbuf_addc(out, '"');
-        wr_sbuf_addc(out, name.ptr[i]);
-    }
-    wr_sbuf_addc(out, '"');
-}
-
 static const char *column_type(wr_type t) {
     switch (t.id) {
     case WR_T_BOOLEAN:
@@ -99,36 +82,13 @@ static const char *column_type(wr_type t) {
     }
 }
 
-static bool is_key(const sqlite_sink *s, uint32_t col) {
-    for (uint32_t k = 0; k < s->n_key; k++)
-        if (s->key[k] == col) return true;
-    return false;
-}
-
-static void key_names(const sqlite_sink *s, wr_sbuf *sql) {
-    for (uint32_t k = 0; k < s->n_key; k++) {
-        if (k) wr_sbuf_addz(sql, ", ");
-        sqlite_put_name(sql, s->schema->fields[s->key[k]].name);
-    }
-}
+static void put_type(wr_sbuf *sql, wr_type t) { wr_sbuf_addz(sql, column_type(t)); }
 
 static wr_status create_table(sqlite_sink *s, wr_err *err) {
     wr_sbuf sql = {0};
     wr_sbuf_addz(&sql, "CREATE TABLE IF NOT EXISTS ");
-    sqlite_put_name(&sql, wr_str_of(s->table));
-    wr_sbuf_addz(&sql, " (");
-    for (uint32_t c = 0; c < s->schema->n; c++) {
-        const wr_field *f = &s->schema->fields[c];
-        if (c) wr_sbuf_addz(&sql, ", ");
-        sqlite_put_name(&sql, f->name);
-        wr_sbuf_printf(&sql, " %s%s", column_type(f->type), f->type.nullable ? "" : " NOT NULL");
-    }
-    if (s->n_key) {
-        wr_sbuf_addz(&sql, ", PRIMARY KEY (");
-        key_names(s, &sql);
-        wr_sbuf_addz(&sql, ")");
-    }
-    wr_sbuf_addz(&sql, ")");
+    db_put_name(&sql, wr_str_of(s->table));
+    db_put_table(&s->columns, put_type, &sql);
     wr_status status = run(s, sql.at, "create the table", err);
     wr_sbuf_free(&sql);
     return status;
@@ -151,8 +111,8 @@ static wr_status check_table(sqlite_sink *s, wr_err *err) {
         status = wr_fail(err, WR_IO, "42P01", "the SQLite database '%s' has no table '%s'", s->path, s->table);
         wr_err_hint(err, "'create-table' = 'true' makes it");
     }
-    for (uint32_t c = 0; c < s->schema->n && status == WR_OK; c++) {
-        wr_str name = s->schema->fields[c].name;
+    for (uint32_t c = 0; c < s->columns.schema->n && status == WR_OK; c++) {
+        wr_str name = s->columns.schema->fields[c].name;
         bool   there = false;
         for (uint32_t i = 0; i < names.n; i++) there |= wr_str_ieq(names.at[i], name);
         if (there) continue;
@@ -168,45 +128,29 @@ static wr_status check_table(sqlite_sink *s, wr_err *err) {
 static wr_status prepare_put(sqlite_sink *s, wr_err *err) {
     wr_sbuf sql = {0};
     wr_sbuf_addz(&sql, "INSERT INTO ");
-    sqlite_put_name(&sql, wr_str_of(s->table));
+    db_put_name(&sql, wr_str_of(s->table));
     wr_sbuf_addz(&sql, " (");
-    for (uint32_t c = 0; c < s->schema->n; c++) {
-        if (c) wr_sbuf_addz(&sql, ", ");
-        sqlite_put_name(&sql, s->schema->fields[c].name);
-    }
+    db_put_columns(&s->columns, &sql);
     wr_sbuf_addz(&sql, ") VALUES (");
-    for (uint32_t c = 0; c < s->schema->n; c++) wr_sbuf_printf(&sql, "%s?%u", c ? ", " : "", c + 1);
+    for (uint32_t c = 0; c < s->columns.schema->n; c++) wr_sbuf_printf(&sql, "%s?%u", c ? ", " : "", c + 1);
     wr_sbuf_addz(&sql, ")");
-    if (s->n_key) {
-        wr_sbuf_addz(&sql, " ON CONFLICT (");
-        key_names(s, &sql);
-        wr_sbuf_addz(&sql, s->n_key == s->schema->n ? ") DO NOTHING" : ") DO UPDATE SET ");
-        bool first = true;
-        for (uint32_t c = 0; c < s->schema->n; c++) {
-            if (is_key(s, c)) continue;
-            if (!first) wr_sbuf_addz(&sql, ", ");
-            first = false;
-            sqlite_put_name(&sql, s->schema->fields[c].name);
-            wr_sbuf_addz(&sql, " = excluded.");
-            sqlite_put_name(&sql, s->schema->fields[c].name);
-        }
-    }
+    if (s->columns.n_key) db_put_conflict(&s->columns, &sql);
     int code = sqlite3_prepare_v3(s->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &s->put, NULL);
     wr_sbuf_free(&sql);
     if (code == SQLITE_OK) return WR_OK;
     wr_status status = fail_sqlite(s, code, "prepare writing", err);
-    if (s->n_key) wr_err_hint(err, "the table '%s' needs a PRIMARY KEY or UNIQUE constraint on the columns of the SQL table's PRIMARY KEY", s->table);
+    if (s->columns.n_key) wr_err_hint(err, "the table '%s' needs a PRIMARY KEY or UNIQUE constraint on the columns of the SQL table's PRIMARY KEY", s->table);
     return status;
 }
 
 static wr_status prepare_delete(sqlite_sink *s, wr_err *err) {
-    if (!s->n_key) return WR_OK;
+    if (!s->columns.n_key) return WR_OK;
     wr_sbuf sql = {0};
     wr_sbuf_addz(&sql, "DELETE FROM ");
-    sqlite_put_name(&sql, wr_str_of(s->table));
-    for (uint32_t k = 0; k < s->n_key; k++) {
+    db_put_name(&sql, wr_str_of(s->table));
+    for (uint32_t k = 0; k < s->columns.n_key; k++) {
         wr_sbuf_addz(&sql, k ? " AND " : " WHERE ");
-        sqlite_put_name(&sql, s->schema->fields[s->key[k]].name);
+        db_put_name(&sql, s->columns.schema->fields[s->columns.key[k]].name);
         wr_sbuf_printf(&sql, " IS ?%u", k + 1);
     }
     int code = sqlite3_prepare_v3(s->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &s->del, NULL);
@@ -218,12 +162,9 @@ static wr_status prepare_delete(sqlite_sink *s, wr_err *err) {
 
 static int bind_nested(sqlite3_stmt *st, int at, const wr_vec *vec, uint32_t row, wr_sbuf *scratch) {
     static const wr_json_style style = {.sep = ' '};
-    wr_field  field = {WR_STR("v"), vec->type};
-    wr_schema schema = {1, &field};
-    wr_batch  batch = {.n_rows = row + 1, .n_cols = 1, .cols = (wr_vec *)(uintptr_t)vec};
     wr_sbuf_clear(scratch);
-    wr_json_row(&schema, &batch, row, NULL, &style, scratch); /* {"v":...} */
-    return sqlite3_bind_text(st, at, scratch->at + 5, (int)scratch->len - 6, SQLITE_TRANSIENT);
+    wr_json_value(vec, row, &style, scratch);
+    return sqlite3_bind_text(st, at, scratch->at, (int)scratch->len, SQLITE_TRANSIENT);
 }
 
 int sqlite_bind(sqlite3_stmt *st, int at, const wr_vec *vec, uint32_t row, wr_sbuf *scratch) {
@@ -276,8 +217,8 @@ static bool decode_row(sqlite_sink *s, wr_str bytes, uint32_t *row) {
         s->scratch = NULL;
     }
     if (!s->scratch) {
-        s->scratch = wr_batch_new(s->schema->n, 64 * 1024);
-        for (uint32_t c = 0; c < s->schema->n; c++) wr_vec_init(&s->scratch->cols[c], s->schema->fields[c].type, SCRATCH_ROWS, true, s->scratch->mem);
+        s->scratch = wr_batch_new(s->columns.schema->n, 64 * 1024);
+        for (uint32_t c = 0; c < s->columns.schema->n; c++) wr_vec_init(&s->scratch->cols[c], s->columns.schema->fields[c].type, SCRATCH_ROWS, true, s->scratch->mem);
         s->n_scratch = 0;
     }
     *row = s->n_scratch++;
@@ -289,8 +230,8 @@ static wr_status apply_one(sqlite_sink *s, uint8_t kind, uint32_t row, wr_err *e
     sqlite3_stmt *st = adds ? s->put : s->del;
     int           code = SQLITE_OK;
     if (!st) return wr_fail(err, WR_UNSUPPORTED, "0A000", "the table '%.*s' has no PRIMARY KEY, and a row is to be deleted from it", WR_FMT(s->name));
-    uint32_t n = adds ? s->schema->n : s->n_key;
-    for (uint32_t i = 0; i < n && code == SQLITE_OK; i++) code = sqlite_bind(st, (int)i + 1, &s->scratch->cols[adds ? i : s->key[i]], row, &s->text);
+    uint32_t n = adds ? s->columns.schema->n : s->columns.n_key;
+    for (uint32_t i = 0; i < n && code == SQLITE_OK; i++) code = sqlite_bind(st, (int)i + 1, &s->scratch->cols[adds ? i : s->columns.key[i]], row, &s->text);
     if (code == SQLITE_OK) code = sqlite3_step(st);
     sqlite3_reset(st);
     return code == SQLITE_DONE || code == SQLITE_OK ? WR_OK : fail_sqlite(s, code, "write a row", err);
@@ -354,9 +295,9 @@ static wr_status apply(sqlite_sink *s, uint64_t epoch, wr_str log, wr_err *err) 
 }
 
 static wr_status flush_log(sqlite_sink *s, wr_err *err) {
-    if (!s->log.len) return WR_OK;
-    WR_TRY(apply(s, 0, wr_sbuf_str(&s->log), err));
-    wr_sbuf_clear(&s->log);
+    if (!s->log.bytes.len) return WR_OK;
+    WR_TRY(apply(s, 0, wr_sbuf_str(&s->log.bytes), err));
+    wr_sbuf_clear(&s->log.bytes);
     return WR_OK;
 }
 
@@ -366,13 +307,13 @@ static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     sqlite_sink *s = (sqlite_sink *)base;
     for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
         uint32_t row = wr_batch_row(batch, i);
-        wr_put_u8(&s->log, wr_batch_kind(batch, row));
+        wr_put_u8(&s->log.bytes, wr_batch_kind(batch, row));
         wr_sbuf_clear(&s->row);
         wr_rowcodec_put(s->codec, batch, NULL, row, &s->row);
-        wr_put_bytes(&s->log, s->row.at, s->row.len);
+        wr_put_bytes(&s->log.bytes, s->row.at, s->row.len);
     }
-    log_charge(s);
-    return s->log.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
+    change_log_charge(&s->log);
+    return s->log.bytes.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
 }
 
 static wr_status sink_flush(wr_sink *base, wr_err *err) { return flush_log((sqlite_sink *)base, err); }
@@ -382,10 +323,7 @@ static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr
     (void)epoch, (void)err;
     s->staging = true;
     wr_put_u8(staged, STAGED_VERSION);
-    wr_sbuf_add(staged, s->log.at, s->log.len);
-    if (s->log.cap > (1u << 20)) wr_sbuf_free(&s->log);
-    wr_sbuf_clear(&s->log);
-    log_charge(s);
+    change_log_stage(&s->log, staged);
     return WR_OK;
 }
 
@@ -418,8 +356,7 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
     sqlite3_finalize(s->del);
     sqlite3_close(s->db);
     wr_batch_unref(s->scratch);
-    wr_sbuf_free(&s->log);
-    log_charge(s);
+    change_log_free(&s->log);
     wr_sbuf_free(&s->row);
     wr_sbuf_free(&s->text);
     wr_arena_free(s->arena);
@@ -464,7 +401,7 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
     *out = NULL;
     if (!wr_option_bool(&t->options, specs, "create-table", &create, ctx->diags) || !wr_option_duration(&t->options, specs, "sink.busy-timeout", &busy_us, ctx->diags)) return WR_USER;
     sqlite_sink *s = wr_calloc(1, sizeof *s);
-    *s = (sqlite_sink){.base = {&sink_vt}, .acct = ctx->acct, .schema = t->schema, .name = t->name, .job = wr_option_string(&t->options, specs, "sink.job"), .n_key = t->n_key,
+    *s = (sqlite_sink){.base = {&sink_vt}, .log = {ctx->acct}, .columns = {t->schema, t->n_key, NULL}, .name = t->name, .job = wr_option_string(&t->options, specs, "sink.job"),
                        .busy_ms = busy_us / 1000, .fresh = true};
     s->arena = wr_arena_new(NULL);
     if (!table.len) table = t->name;
@@ -474,8 +411,8 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
         s->table = wr_arena_printf(s->arena, "%s" NEXT_TABLE, s->table);
         s->name = wr_str_of(wr_arena_printf(s->arena, "%.*s" NEXT_TABLE, WR_FMT(s->name)));
     }
-    s->key = wr_new_n(s->arena, uint32_t, t->n_key + 1);
-    for (uint32_t k = 0; k < t->n_key; k++) s->key[k] = t->key[k];
+    s->columns.key = wr_new_n(s->arena, uint32_t, t->n_key + 1);
+    for (uint32_t k = 0; k < t->n_key; k++) s->columns.key[k] = t->key[k];
     wr_type *types = wr_new_n(s->arena, wr_type, t->schema->n + 1);
     for (uint32_t c = 0; c < t->schema->n; c++) types[c] = t->schema->fields[c].type;
     s->codec = wr_rowcodec_new(s->arena, types, t->schema->n);

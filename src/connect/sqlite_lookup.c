@@ -7,14 +7,12 @@
 #include "base/hash.h"
 #include "connect/sqlite_parts.h"
 
-enum { PIECE_ROWS = 1024 };
-
 typedef struct sqlite_lookup {
     wr_lookup        base;
     wr_arena        *arena;
     const wr_schema *schema;
     const uint8_t   *needed;
-    const char      *path, *table;
+    const char      *path, *table, *quoted; /* quoted: the table, for messages */
     uint32_t         n_keys;
     uint32_t        *keys;
     int64_t          busy_ms;
@@ -37,19 +35,12 @@ WR_COLD static wr_status fail_sqlite(sqlite_lookup *s, int code, const char *wha
 
 /* ---- values ---- */
 
-WR_COLD static wr_status fail_value(const sqlite_lookup *s, uint32_t col, wr_str text, wr_err *err) {
-    wr_sbuf want = {0};
-    wr_scalar_expected(s->schema->fields[col].type, ' ', &want);
-    wr_fail(err, WR_DATA, "22000", "the table '%s' in '%s' has '%.*s' in column '%.*s', expected %.*s", s->table, s->path, (int)WR_MIN(text.len, 80u), text.ptr,
-            WR_FMT(s->schema->fields[col].name), WR_FMT(wr_sbuf_str(&want)));
-    wr_sbuf_free(&want);
-    return WR_DATA;
-}
+static wr_status bad_value(const sqlite_lookup *s, uint32_t col, wr_str text, wr_err *err) { return lookup_bad_value(&s->schema->fields[col], s->quoted, s->path, text, err); }
 
 static wr_status read_value(const sqlite_lookup *s, sqlite3_stmt *st, int at, uint32_t col, wr_vec *vec, uint32_t row, wr_mem *mem, wr_err *err) {
     int kind = sqlite3_column_type(st, at);
     if (kind == SQLITE_NULL) {
-        if (!vec->type.nullable) return fail_value(s, col, WR_STR("NULL"), err);
+        if (!vec->type.nullable) return bad_value(s, col, WR_STR("NULL"), err);
         wr_vec_set_null(vec, row, mem);
         return WR_OK;
     }
@@ -72,24 +63,14 @@ static wr_status read_value(const sqlite_lookup *s, sqlite3_stmt *st, int at, ui
         memcpy(copy, text.ptr, text.len);
         text.ptr = copy;
     }
-    return wr_scalar_put(text, ' ', vec, row, mem) == WR_PUT_OK ? WR_OK : fail_value(s, col, text, err);
-}
-
-static wr_batch *piece(const sqlite_lookup *s) {
-    wr_batch *b = wr_batch_new(s->schema->n, 32 * 1024);
-    for (uint32_t c = 0; c < s->schema->n; c++) wr_vec_init(&b->cols[c], s->schema->fields[c].type, PIECE_ROWS, true, b->mem);
-    return b;
+    return wr_scalar_put(text, ' ', vec, row, mem) == WR_PUT_OK ? WR_OK : bad_value(s, col, text, err);
 }
 
 static wr_status read_rows(sqlite_lookup *s, sqlite3_stmt *st, wr_lookup_rows *out, wr_err *err) {
     int code;
     while ((code = sqlite3_step(st)) == SQLITE_ROW) {
-        wr_batch *b = out->batches.n ? out->batches.at[out->batches.n - 1] : NULL;
-        if (!b || b->n_rows == PIECE_ROWS) {
-            b = piece(s);
-            wr_arr_push(&out->batches, b);
-        }
-        int at = 0;
+        wr_batch *b = lookup_row(s->schema, out);
+        int       at = 0;
         for (uint32_t c = 0; c < s->schema->n; c++) {
             if (s->needed && !s->needed[c]) wr_vec_set_null(&b->cols[c], b->n_rows, b->mem);
             else WR_TRY(read_value(s, st, at++, c, &b->cols[c], b->n_rows, b->mem, err));
@@ -130,9 +111,9 @@ static const wr_lookup_vt lookup_vt = {"sqlite", get, close_lookup};
 
 /* With its table: a quoted name alone that is no column would be taken for a text. */
 static void put_column(const sqlite_lookup *s, uint32_t col, wr_sbuf *sql) {
-    sqlite_put_name(sql, wr_str_of(s->table));
+    db_put_name(sql, wr_str_of(s->table));
     wr_sbuf_addc(sql, '.');
-    sqlite_put_name(sql, s->schema->fields[col].name);
+    db_put_name(sql, s->schema->fields[col].name);
 }
 
 static wr_status prepare(sqlite_lookup *s, bool by_key, sqlite3_stmt **out, wr_err *err) {
@@ -146,7 +127,7 @@ static wr_status prepare(sqlite_lookup *s, bool by_key, sqlite3_stmt **out, wr_e
     }
     if (*sep == 'S') wr_sbuf_addz(&sql, "SELECT 1");
     wr_sbuf_addz(&sql, " FROM ");
-    sqlite_put_name(&sql, wr_str_of(s->table));
+    db_put_name(&sql, wr_str_of(s->table));
     for (uint32_t k = 0; by_key && k < s->n_keys; k++) {
         wr_sbuf_addz(&sql, k ? " AND " : " WHERE ");
         put_column(s, s->keys[k], &sql);
@@ -182,6 +163,7 @@ wr_status sqlite_lookup_new(const wr_table_info *t, const uint32_t *keys, uint32
     s->arena = wr_arena_new(NULL);
     s->path = wr_arena_strndup(s->arena, path.ptr, path.len);
     s->table = wr_arena_strndup(s->arena, table.ptr, table.len);
+    s->quoted = wr_arena_printf(s->arena, "'%s'", s->table);
     s->keys = wr_new_n(s->arena, uint32_t, n_keys + 1);
     for (uint32_t k = 0; k < n_keys; k++) s->keys[k] = keys[k];
     wr_status status = open_db(s, err);

@@ -110,6 +110,7 @@ uint64_t wr_envelope_mark(uint8_t *data, size_t len, wr_envelope_seen *seen);
 /* One row as a JSON object, for sinks that print: with "op" first if op is given. exact: DECIMAL as text with its scale, timestamps with all
  * digits of their precision. */
 typedef struct wr_json_style { char sep; bool skip_nulls, exact; } wr_json_style;
+void wr_json_value(const wr_vec *vec, uint32_t row, const wr_json_style *style, wr_sbuf *out);
 void wr_json_row(const wr_schema *schema, const wr_batch *batch, uint32_t row, const char *op, const wr_json_style *style, wr_sbuf *out);
 /* One row as a line of CSV (RFC 4180), with "op" first if op is given: NULL is nothing, the empty text is "". */
 void wr_csv_row(const wr_batch *batch, uint32_t row, const char *op, const struct wr_tz *tz, wr_sbuf *out);

@@ -68,7 +68,6 @@ static void put_string(wr_str s, wr_sbuf *out) {
     out->len += s.len + 2;
 }
 
-static void put_value(const wr_vec *vec, uint32_t row, const wr_json_style *style, wr_sbuf *out);
 
 static void put_map(const wr_vec *vec, uint32_t row, const wr_json_style *style, wr_sbuf *out) {
     wr_list       list = ((const wr_list *)vec->data)[row];
@@ -80,7 +79,7 @@ static void put_map(const wr_vec *vec, uint32_t row, const wr_json_style *style,
         if (wr_vec_is_null(keys, at)) wr_sbuf_addz(out, "\"null\"");
         else put_text(keys, at, out);
         wr_sbuf_addc(out, ':');
-        if (vec->type.n_kids > 1) put_value(&vec->kids[1], at, style, out);
+        if (vec->type.n_kids > 1) wr_json_value(&vec->kids[1], at, style, out);
         else wr_sbuf_addc(out, '1');
     }
     wr_sbuf_addc(out, '}');
@@ -93,11 +92,11 @@ static void put_fields(const wr_vec *cols, const wr_str *names, uint32_t n, uint
         comma = true;
         put_string(names[i], out);
         wr_sbuf_addc(out, ':');
-        put_value(&cols[i], row, style, out);
+        wr_json_value(&cols[i], row, style, out);
     }
 }
 
-static void put_value(const wr_vec *vec, uint32_t row, const wr_json_style *style, wr_sbuf *out) {
+void wr_json_value(const wr_vec *vec, uint32_t row, const wr_json_style *style, wr_sbuf *out) {
     if (wr_vec_is_null(vec, row)) {
         wr_sbuf_addz(out, "null");
         return;
@@ -144,7 +143,7 @@ static void put_value(const wr_vec *vec, uint32_t row, const wr_json_style *styl
         wr_sbuf_addc(out, '[');
         for (uint32_t i = 0; i < list.len; i++) {
             if (i) wr_sbuf_addc(out, ',');
-            put_value(&vec->kids[0], list.offset + i, style, out);
+            wr_json_value(&vec->kids[0], list.offset + i, style, out);
         }
         wr_sbuf_addc(out, ']');
         break;
@@ -170,7 +169,7 @@ void wr_json_row(const wr_schema *schema, const wr_batch *batch, uint32_t row, c
         comma = true;
         put_string(schema->fields[i].name, out);
         wr_sbuf_addc(out, ':');
-        put_value(&batch->cols[i], row, style, out);
+        wr_json_value(&batch->cols[i], row, style, out);
     }
     wr_sbuf_addc(out, '}');
 }

@@ -28,7 +28,6 @@ typedef struct producer {
 typedef struct kafka_sink {
     wr_sink           base;
     wr_world         *world;
-    wr_account       *acct;
     wr_arena         *arena;
     wr_str            table, prefix;
     wr_span           at;
@@ -38,7 +37,6 @@ typedef struct kafka_sink {
     producer          producers[2];
     uint32_t          current;        /* whose transaction takes the messages of this epoch */
     kafka_client      admin;          /* a consumer: reads the group's offset */
-    rd_kafka_conf_t  *confs[2];       /* until they are made */
     wr_record_format  format;
     wr_record_writer *writer;
     wr_schema         stored;         /* columns of the record */
@@ -46,21 +44,14 @@ typedef struct kafka_sink {
     int32_t           timestamp_col, headers_col;
     const wr_batch   *batch;          /* being written */
     int32_t           n_partitions, next_partition;
-    wr_sbuf           log, entry;
-    int64_t           charged;
+    change_log        log;
+    wr_sbuf           entry;
     uint64_t          incarnation;
     rd_kafka_resp_err_t failed;       /* first delivery that failed */
     int32_t           failed_partition;
     uint64_t          n_failed;
     rd_kafka_vu_t     vus[8 + HEADERS_MAX]; /* of the message being produced */
 } kafka_sink;
-
-static wr_status sink_close(wr_sink *base, bool ok, wr_err *err);
-
-static void log_charge(kafka_sink *s) {
-    if (s->acct && (int64_t)s->log.cap != s->charged) wr_account_add(s->acct, (int64_t)s->log.cap - s->charged);
-    s->charged = (int64_t)s->log.cap;
-}
 
 /* ---- a message, as it is kept: key, value, timestamp, headers ---- */
 
@@ -293,8 +284,8 @@ static wr_status commit_log(kafka_sink *s, producer *p, uint64_t epoch, wr_str l
 static wr_status put_record(void *self, wr_str key, wr_str value, uint32_t row, wr_err *err) {
     kafka_sink *s = self;
     producer   *p = &s->producers[s->current];
-    wr_sbuf    *to = s->guarantee == EXACTLY_ONCE ? &s->log : &s->entry;
-    size_t      from = s->guarantee == EXACTLY_ONCE ? s->log.len : 0;
+    wr_sbuf    *to = s->guarantee == EXACTLY_ONCE ? &s->log.bytes : &s->entry;
+    size_t      from = s->guarantee == EXACTLY_ONCE ? s->log.bytes.len : 0;
     if (s->guarantee != EXACTLY_ONCE) wr_sbuf_clear(&s->entry);
     put_message(s, key, value, row, to);
     if (s->guarantee == EXACTLY_ONCE && p->broken) return WR_OK; /* commit will do it */
@@ -342,7 +333,7 @@ static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     wr_status status = wr_record_writer_write(s->writer, stored, put_record, s, err);
     wr_batch_unref(stored);
     kafka.poll(p->client.rk, 0);
-    log_charge(s);
+    change_log_charge(&s->log);
     if (status == WR_OK && s->guarantee != EXACTLY_ONCE) status = delivered(s, p, err);
     return status;
 }
@@ -357,9 +348,9 @@ static wr_status sink_flush(wr_sink *base, wr_err *err) {
     kafka_sink *s = (kafka_sink *)base;
     producer   *p = &s->producers[s->current];
     if (s->guarantee != EXACTLY_ONCE) return s->staging ? WR_OK : wait_for_all(s, p, err);
-    if (s->staging || !s->log.len) return WR_OK;
-    WR_TRY(commit_log(s, p, 0, wr_sbuf_str(&s->log), err));
-    wr_sbuf_clear(&s->log);
+    if (s->staging || !s->log.bytes.len) return WR_OK;
+    WR_TRY(commit_log(s, p, 0, wr_sbuf_str(&s->log.bytes), err));
+    wr_sbuf_clear(&s->log.bytes);
     return WR_OK;
 }
 
@@ -372,10 +363,7 @@ static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr
     wr_put_u8(staged, STAGED_VERSION);
     wr_put_u64(staged, s->incarnation);
     wr_put_u8(staged, (uint8_t)s->current);
-    wr_sbuf_add(staged, s->log.at, s->log.len);
-    if (s->log.cap > (1u << 20)) wr_sbuf_free(&s->log);
-    wr_sbuf_clear(&s->log);
-    log_charge(s);
+    change_log_stage(&s->log, staged);
     s->current ^= 1;
     return WR_OK;
 }
@@ -460,8 +448,7 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
     }
     if (s->admin.rk) kafka_client_close(&s->admin);
     wr_record_writer_free(s->writer);
-    wr_sbuf_free(&s->log);
-    log_charge(s);
+    change_log_free(&s->log);
     wr_sbuf_free(&s->entry);
     wr_arena_free(s->arena);
     wr_free(s);
@@ -579,7 +566,7 @@ wr_status kafka_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **
     *out = NULL;
     WR_TRY(kafka_load(err));
     kafka_sink *s = wr_calloc(1, sizeof *s);
-    *s = (kafka_sink){.base = {&sink_vt}, .world = ctx->world, .acct = ctx->acct, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .fresh = true};
+    *s = (kafka_sink){.base = {&sink_vt}, .world = ctx->world, .log = {ctx->acct}, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .fresh = true};
     wr_status status = make_format(s, t, ctx);
     if (status == WR_OK) status = read_sink_options(s, t, ctx);
     for (int i = 0; i < (s->guarantee == EXACTLY_ONCE ? 2 : 1) && status == WR_OK; i++) {

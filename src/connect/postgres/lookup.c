@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PIECE_ROWS = 1024, KEYS_MAX = 32 };
+enum { KEYS_MAX = 32 };
 
 typedef struct pg_lookup {
     wr_lookup        base;
@@ -22,14 +22,7 @@ typedef struct pg_lookup {
     wr_sbuf          arrays[KEYS_MAX], value, scratch;
 } pg_lookup;
 
-WR_COLD static wr_status fail_value(const pg_lookup *s, uint32_t col, wr_str text, wr_err *err) {
-    wr_sbuf want = {0};
-    wr_scalar_expected(s->schema->fields[col].type, ' ', &want);
-    wr_fail(err, WR_DATA, "22000", "the table %s has '%.*s' in column '%.*s', expected %.*s", s->conn.table, (int)WR_MIN(text.len, 80u), text.ptr, WR_FMT(s->schema->fields[col].name),
-            WR_FMT(wr_sbuf_str(&want)));
-    wr_sbuf_free(&want);
-    return WR_DATA;
-}
+static wr_status bad_value(const pg_lookup *s, uint32_t col, wr_str text, wr_err *err) { return lookup_bad_value(&s->schema->fields[col], s->conn.table, "", text, err); }
 
 static int hex(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
@@ -49,7 +42,7 @@ static bool put_bytes(wr_str text, wr_vec *vec, uint32_t row, wr_mem *mem) {
 
 static wr_status read_value(const pg_lookup *s, const PGresult *r, int row, int at, uint32_t col, wr_vec *vec, uint32_t to, wr_mem *mem, wr_err *err) {
     if (pg.getisnull(r, row, at)) {
-        if (!vec->type.nullable) return fail_value(s, col, WR_STR("NULL"), err);
+        if (!vec->type.nullable) return bad_value(s, col, WR_STR("NULL"), err);
         wr_vec_set_null(vec, to, mem);
         return WR_OK;
     }
@@ -60,24 +53,19 @@ static wr_status read_value(const pg_lookup *s, const PGresult *r, int row, int 
     switch (vec->type.id) {
     case WR_T_BOOLEAN: ((uint8_t *)vec->data)[to] = *copy == 't'; return WR_OK;
     case WR_T_BINARY:
-    case WR_T_VARBINARY: return put_bytes(text, vec, to, mem) ? WR_OK : fail_value(s, col, text, err);
+    case WR_T_VARBINARY: return put_bytes(text, vec, to, mem) ? WR_OK : bad_value(s, col, text, err);
     case WR_T_TIMESTAMP_LTZ: /* the session's zone is UTC: ...+00 */
         if (len > 3 && !memcmp(copy + len - 3, "+00", 3)) copy[len - 3] = 'Z', text.len = len - 2;
         break;
     default: break;
     }
-    return wr_scalar_put(text, ' ', vec, to, mem) == WR_PUT_OK ? WR_OK : fail_value(s, col, text, err);
+    return wr_scalar_put(text, ' ', vec, to, mem) == WR_PUT_OK ? WR_OK : bad_value(s, col, text, err);
 }
 
 static wr_status read_rows(pg_lookup *s, const PGresult *r, wr_lookup_rows *out, wr_err *err) {
     for (int row = 0, n = pg.ntuples(r); row < n; row++) {
-        wr_batch *b = out->batches.n ? out->batches.at[out->batches.n - 1] : NULL;
-        if (!b || b->n_rows == PIECE_ROWS) {
-            b = wr_batch_new(s->schema->n, 32 * 1024);
-            for (uint32_t c = 0; c < s->schema->n; c++) wr_vec_init(&b->cols[c], s->schema->fields[c].type, PIECE_ROWS, true, b->mem);
-            wr_arr_push(&out->batches, b);
-        }
-        int at = 0;
+        wr_batch *b = lookup_row(s->schema, out);
+        int       at = 0;
         for (uint32_t c = 0; c < s->schema->n; c++) {
             if (s->needed && !s->needed[c]) wr_vec_set_null(&b->cols[c], b->n_rows, b->mem);
             else WR_TRY(read_value(s, r, row, at++, c, &b->cols[c], b->n_rows, b->mem, err));
@@ -148,7 +136,7 @@ static void select_columns(const pg_lookup *s, wr_sbuf *sql) {
         if (s->needed && !s->needed[c]) continue;
         wr_sbuf_addz(sql, sep);
         wr_sbuf_addz(sql, "t.");
-        pg_put_name(sql, s->schema->fields[c].name);
+        db_put_name(sql, s->schema->fields[c].name);
         sep = ", ";
     }
     if (*sep == 'S') wr_sbuf_addz(sql, "SELECT 1");
@@ -164,7 +152,7 @@ static wr_status make_statements(pg_lookup *s, wr_err *err) {
     wr_sbuf_addz(&sql, " WHERE (");
     for (uint32_t k = 0; k < s->n_keys; k++) {
         wr_sbuf_addz(&sql, k ? ", t." : "t.");
-        pg_put_name(&sql, s->schema->fields[s->keys[k]].name);
+        db_put_name(&sql, s->schema->fields[s->keys[k]].name);
     }
     wr_sbuf_addz(&sql, ") IN (SELECT * FROM unnest(");
     for (uint32_t k = 0; k < s->n_keys; k++) {

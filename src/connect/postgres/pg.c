@@ -39,24 +39,15 @@ const wr_option_spec pg_specs[] = {
     {"driver", "string", NULL, false, "accepted for Flink's sake"},
     {0}};
 
-void pg_put_name(wr_sbuf *out, wr_str name) {
-    wr_sbuf_addc(out, '"');
-    for (size_t i = 0; i < name.len; i++) {
-        if (name.ptr[i] == '"') wr_sbuf_addc(out, '"');
-        wr_sbuf_addc(out, name.ptr[i]);
-    }
-    wr_sbuf_addc(out, '"');
-}
-
 static const char *quoted_table(wr_arena *arena, wr_str name) {
     wr_sbuf     text = {0};
     const char *dot = memchr(name.ptr, '.', name.len);
     if (dot) {
-        pg_put_name(&text, (wr_str){name.ptr, (size_t)(dot - name.ptr)});
+        db_put_name(&text, (wr_str){name.ptr, (size_t)(dot - name.ptr)});
         wr_sbuf_addc(&text, '.');
         name = (wr_str){dot + 1, name.len - (size_t)(dot + 1 - name.ptr)};
     }
-    pg_put_name(&text, name);
+    db_put_name(&text, name);
     const char *z = wr_arena_strndup(arena, text.at, text.len);
     wr_sbuf_free(&text);
     return z;
@@ -229,12 +220,9 @@ static void put_hex(wr_sbuf *out, wr_str bytes) {
 
 static bool put_nested(wr_sbuf *out, const wr_vec *vec, uint32_t row, wr_sbuf *scratch) {
     static const wr_json_style style = {.sep = ' '};
-    wr_field  field = {WR_STR("v"), vec->type};
-    wr_schema schema = {1, &field};
-    wr_batch  batch = {.n_rows = row + 1, .n_cols = 1, .cols = (wr_vec *)(uintptr_t)vec};
     wr_sbuf_clear(scratch);
-    wr_json_row(&schema, &batch, row, NULL, &style, scratch); /* {"v":...} */
-    return put_escaped(out, (wr_str){scratch->at + 5, scratch->len - 6});
+    wr_json_value(vec, row, &style, scratch);
+    return put_escaped(out, wr_sbuf_str(scratch));
 }
 
 bool pg_put_value(wr_sbuf *out, const wr_vec *vec, uint32_t row, wr_sbuf *scratch) {

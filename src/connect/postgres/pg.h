@@ -39,7 +39,6 @@ wr_status pg_run(pg_conn *conn, const char *sql, const char *doing, wr_err *err)
 /* Rows: *out is cleared by the caller (pg.clear) if WR_OK. */
 wr_status pg_query(pg_conn *conn, const char *sql, int n, const char *const *values, const char *doing, PGresult **out, wr_err *err);
 WR_COLD wr_status pg_fail(pg_conn *conn, PGresult *result /* (takes) may be NULL */, const char *doing, wr_err *err);
-void pg_put_name(wr_sbuf *out, wr_str name);      /* quoted */
 void pg_put_type(wr_sbuf *out, wr_type type);     /* the type of a column that holds it */
 /* The value as COPY's text format has it. False: a text with a NUL byte, which PostgreSQL cannot hold. */
 bool pg_put_value(wr_sbuf *out, const wr_vec *vec, uint32_t row, wr_sbuf *scratch);

@@ -17,42 +17,18 @@ enum { STAGED_VERSION = 1, LOG_BYTES = 8 << 20, COPY_BYTES = 1 << 20 };
 
 typedef struct pg_sink {
     wr_sink          base;
-    wr_account      *acct;
     wr_arena        *arena;
-    const wr_schema *schema;
+    db_columns       columns;
     wr_str           job;
     pg_conn          conn;
-    uint32_t         n_key;
-    uint32_t        *key;
     bool             fresh, staging; /* staging: there are checkpoints, so what is not prepared will be read again */
     const char      *copy, *make_changes, *remove, *put;
     uint64_t         seq;
-    wr_sbuf          log, scratch;
-    int64_t          charged;
+    change_log       log;
+    wr_sbuf          scratch;
 } pg_sink;
 
-static void log_charge(pg_sink *s) {
-    if (s->acct && (int64_t)s->log.cap != s->charged) wr_account_add(s->acct, (int64_t)s->log.cap - s->charged);
-    s->charged = (int64_t)s->log.cap;
-}
-
-static bool is_key(const pg_sink *s, uint32_t col) {
-    for (uint32_t k = 0; k < s->n_key; k++)
-        if (s->key[k] == col) return true;
-    return false;
-}
-
 /* ---- statements ---- */
-
-static void names(const pg_sink *s, const char *prefix, bool key_only, wr_sbuf *sql) {
-    bool first = true;
-    for (uint32_t i = 0; i < (key_only ? s->n_key : s->schema->n); i++) {
-        if (!first) wr_sbuf_addz(sql, ", ");
-        first = false;
-        wr_sbuf_addz(sql, prefix);
-        pg_put_name(sql, s->schema->fields[key_only ? s->key[i] : i].name);
-    }
-}
 
 static const char *keep(pg_sink *s, wr_sbuf *sql) {
     const char *z = wr_arena_strndup(s->arena, sql->at, sql->len);
@@ -62,75 +38,52 @@ static const char *keep(pg_sink *s, wr_sbuf *sql) {
 
 static void make_statements(pg_sink *s) {
     wr_sbuf sql = {0};
-    if (!s->n_key) {
+    if (!s->columns.n_key) {
         wr_sbuf_printf(&sql, "COPY %s (", s->conn.table);
-        names(s, "", false, &sql);
+        db_put_columns(&s->columns, &sql);
         wr_sbuf_addz(&sql, ") FROM STDIN");
         s->copy = keep(s, &sql);
         wr_sbuf_free(&sql);
         return;
     }
     wr_sbuf_addz(&sql, "CREATE TEMP TABLE IF NOT EXISTS weir_changes ON COMMIT DELETE ROWS AS SELECT 0::bigint AS weir_seq, false AS weir_gone, ");
-    names(s, "", false, &sql);
+    db_put_columns(&s->columns, &sql);
     wr_sbuf_printf(&sql, " FROM %s WITH NO DATA", s->conn.table);
     s->make_changes = keep(s, &sql);
     wr_sbuf_addz(&sql, "COPY weir_changes FROM STDIN");
     s->copy = keep(s, &sql);
     wr_sbuf_printf(&sql, "DELETE FROM %s AS t USING (SELECT DISTINCT ON (", s->conn.table);
-    names(s, "", true, &sql);
+    db_put_keys(&s->columns, &sql);
     wr_sbuf_addz(&sql, ") weir_gone, ");
-    names(s, "", true, &sql);
+    db_put_keys(&s->columns, &sql);
     wr_sbuf_addz(&sql, " FROM weir_changes ORDER BY ");
-    names(s, "", true, &sql);
+    db_put_keys(&s->columns, &sql);
     wr_sbuf_addz(&sql, ", weir_seq DESC) AS c WHERE c.weir_gone");
-    for (uint32_t k = 0; k < s->n_key; k++) {
+    for (uint32_t k = 0; k < s->columns.n_key; k++) {
         wr_sbuf_addz(&sql, " AND t.");
-        pg_put_name(&sql, s->schema->fields[s->key[k]].name);
+        db_put_name(&sql, s->columns.schema->fields[s->columns.key[k]].name);
         wr_sbuf_addz(&sql, " = c.");
-        pg_put_name(&sql, s->schema->fields[s->key[k]].name);
+        db_put_name(&sql, s->columns.schema->fields[s->columns.key[k]].name);
     }
     s->remove = keep(s, &sql);
     wr_sbuf_printf(&sql, "INSERT INTO %s (", s->conn.table);
-    names(s, "", false, &sql);
+    db_put_columns(&s->columns, &sql);
     wr_sbuf_addz(&sql, ") SELECT ");
-    names(s, "", false, &sql);
+    db_put_columns(&s->columns, &sql);
     wr_sbuf_addz(&sql, " FROM (SELECT DISTINCT ON (");
-    names(s, "", true, &sql);
+    db_put_keys(&s->columns, &sql);
     wr_sbuf_addz(&sql, ") * FROM weir_changes ORDER BY ");
-    names(s, "", true, &sql);
-    wr_sbuf_addz(&sql, ", weir_seq DESC) AS c WHERE NOT weir_gone ON CONFLICT (");
-    names(s, "", true, &sql);
-    wr_sbuf_addz(&sql, s->n_key == s->schema->n ? ") DO NOTHING" : ") DO UPDATE SET ");
-    bool first = true;
-    for (uint32_t c = 0; c < s->schema->n; c++) {
-        if (is_key(s, c)) continue;
-        if (!first) wr_sbuf_addz(&sql, ", ");
-        first = false;
-        pg_put_name(&sql, s->schema->fields[c].name);
-        wr_sbuf_addz(&sql, " = excluded.");
-        pg_put_name(&sql, s->schema->fields[c].name);
-    }
+    db_put_keys(&s->columns, &sql);
+    wr_sbuf_addz(&sql, ", weir_seq DESC) AS c WHERE NOT weir_gone");
+    db_put_conflict(&s->columns, &sql);
     s->put = keep(s, &sql);
     wr_sbuf_free(&sql);
 }
 
 static wr_status create_table(pg_sink *s, wr_err *err) {
     wr_sbuf sql = {0};
-    wr_sbuf_printf(&sql, "CREATE TABLE IF NOT EXISTS %s (", s->conn.table);
-    for (uint32_t c = 0; c < s->schema->n; c++) {
-        const wr_field *f = &s->schema->fields[c];
-        if (c) wr_sbuf_addz(&sql, ", ");
-        pg_put_name(&sql, f->name);
-        wr_sbuf_addc(&sql, ' ');
-        pg_put_type(&sql, f->type);
-        if (!f->type.nullable) wr_sbuf_addz(&sql, " NOT NULL");
-    }
-    if (s->n_key) {
-        wr_sbuf_addz(&sql, ", PRIMARY KEY (");
-        names(s, "", true, &sql);
-        wr_sbuf_addz(&sql, ")");
-    }
-    wr_sbuf_addz(&sql, ")");
+    wr_sbuf_printf(&sql, "CREATE TABLE IF NOT EXISTS %s", s->conn.table);
+    db_put_table(&s->columns, pg_put_type, &sql);
     wr_status status = pg_run(&s->conn, sql.at, "create the table", err);
     wr_sbuf_free(&sql);
     return status;
@@ -179,9 +132,9 @@ static wr_status store_epoch(pg_sink *s, uint64_t epoch, wr_err *err) {
 
 static wr_status apply_lines(pg_sink *s, wr_str lines, wr_err *err) {
     if (!lines.len) return WR_OK;
-    if (s->n_key) WR_TRY(pg_run(&s->conn, s->make_changes, "make a temporary table", err));
+    if (s->columns.n_key) WR_TRY(pg_run(&s->conn, s->make_changes, "make a temporary table", err));
     WR_TRY(send_lines(s, lines, err));
-    if (!s->n_key) return WR_OK;
+    if (!s->columns.n_key) return WR_OK;
     WR_TRY(pg_run(&s->conn, s->remove, "delete rows", err));
     return pg_run(&s->conn, s->put, "write rows", err);
 }
@@ -219,36 +172,36 @@ static wr_status apply(pg_sink *s, uint64_t epoch, wr_str lines, wr_err *err) {
 /* ---- the sink ---- */
 
 WR_COLD static wr_status fail_nul(pg_sink *s, uint32_t col, wr_err *err) {
-    wr_status status = wr_fail(err, WR_DATA, "22021", "table '%.*s': a text of column '%.*s' has a NUL byte in it, which PostgreSQL cannot hold", WR_FMT(s->conn.name), WR_FMT(s->schema->fields[col].name));
-    wr_err_hint(err, "REPLACE(%.*s, U&'\\0000', '') takes it out; a BYTES column holds it", WR_FMT(s->schema->fields[col].name));
+    wr_status status = wr_fail(err, WR_DATA, "22021", "table '%.*s': a text of column '%.*s' has a NUL byte in it, which PostgreSQL cannot hold", WR_FMT(s->conn.name), WR_FMT(s->columns.schema->fields[col].name));
+    wr_err_hint(err, "REPLACE(%.*s, U&'\\0000', '') takes it out; a BYTES column holds it", WR_FMT(s->columns.schema->fields[col].name));
     if (err) err->at = s->conn.at;
     return status;
 }
 
 static wr_status put_line(pg_sink *s, const wr_batch *batch, uint32_t row, wr_err *err) {
     bool gone = !wr_kind_adds(wr_batch_kind(batch, row));
-    if (s->n_key) wr_sbuf_printf(&s->log, "%" PRIu64 "\t%s\t", s->seq++, gone ? "t" : "f");
-    for (uint32_t c = 0; c < s->schema->n; c++) {
-        if (c) wr_sbuf_addc(&s->log, '\t');
-        if (gone && !is_key(s, c)) wr_sbuf_addz(&s->log, "\\N");
-        else if (!pg_put_value(&s->log, &batch->cols[c], row, &s->scratch)) return fail_nul(s, c, err);
+    if (s->columns.n_key) wr_sbuf_printf(&s->log.bytes, "%" PRIu64 "\t%s\t", s->seq++, gone ? "t" : "f");
+    for (uint32_t c = 0; c < s->columns.schema->n; c++) {
+        if (c) wr_sbuf_addc(&s->log.bytes, '\t');
+        if (gone && !db_is_key(&s->columns, c)) wr_sbuf_addz(&s->log.bytes, "\\N");
+        else if (!pg_put_value(&s->log.bytes, &batch->cols[c], row, &s->scratch)) return fail_nul(s, c, err);
     }
-    wr_sbuf_addc(&s->log, '\n');
+    wr_sbuf_addc(&s->log.bytes, '\n');
     return WR_OK;
 }
 
 static wr_status flush_log(pg_sink *s, wr_err *err) {
-    if (!s->log.len) return WR_OK;
-    WR_TRY(apply(s, 0, wr_sbuf_str(&s->log), err));
-    wr_sbuf_clear(&s->log);
+    if (!s->log.bytes.len) return WR_OK;
+    WR_TRY(apply(s, 0, wr_sbuf_str(&s->log.bytes), err));
+    wr_sbuf_clear(&s->log.bytes);
     return WR_OK;
 }
 
 static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     pg_sink *s = (pg_sink *)base;
     for (uint32_t i = 0; i < wr_batch_live(batch); i++) WR_TRY(put_line(s, batch, wr_batch_row(batch, i), err));
-    log_charge(s);
-    return s->log.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
+    change_log_charge(&s->log);
+    return s->log.bytes.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
 }
 
 static wr_status sink_flush(wr_sink *base, wr_err *err) {
@@ -261,11 +214,8 @@ static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr
     (void)epoch, (void)err;
     s->staging = true;
     wr_put_u8(staged, STAGED_VERSION);
-    wr_sbuf_add(staged, s->log.at, s->log.len);
-    if (s->log.cap > (1u << 20)) wr_sbuf_free(&s->log);
-    wr_sbuf_clear(&s->log);
+    change_log_stage(&s->log, staged);
     s->seq = 0;
-    log_charge(s);
     return WR_OK;
 }
 
@@ -298,8 +248,7 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
     pg_sink  *s = (pg_sink *)base;
     wr_status status = ok && s->conn.c && !s->staging ? flush_log(s, err) : WR_OK;
     pg_close(&s->conn);
-    wr_sbuf_free(&s->log);
-    log_charge(s);
+    change_log_free(&s->log);
     wr_sbuf_free(&s->scratch);
     wr_arena_free(s->arena);
     wr_free(s);
@@ -315,13 +264,13 @@ static wr_status try_table(pg_sink *s, bool create, wr_err *err) {
     if (create) WR_TRY(create_table(s, err));
     wr_sbuf_addz(&sql, "EXPLAIN INSERT INTO ");
     wr_sbuf_printf(&sql, "%s (", s->conn.table);
-    names(s, "", false, &sql);
+    db_put_columns(&s->columns, &sql);
     wr_sbuf_addz(&sql, ") SELECT ");
-    names(s, "", false, &sql);
+    db_put_columns(&s->columns, &sql);
     wr_sbuf_printf(&sql, " FROM %s WHERE false", s->conn.table);
-    if (s->n_key) {
+    if (s->columns.n_key) {
         wr_sbuf_addz(&sql, " ON CONFLICT (");
-        names(s, "", true, &sql);
+        db_put_keys(&s->columns, &sql);
         wr_sbuf_addz(&sql, ") DO NOTHING");
     }
     wr_status status = pg_run(&s->conn, sql.at, "write to the table", err);
@@ -334,9 +283,9 @@ wr_status pg_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out
     *out = NULL;
     if (!wr_option_bool(&t->options, pg_specs, "create-table", &create, ctx->diags)) return WR_USER;
     pg_sink *s = wr_calloc(1, sizeof *s);
-    *s = (pg_sink){.base = {&sink_vt}, .acct = ctx->acct, .arena = wr_arena_new(NULL), .schema = t->schema, .job = wr_option_string(&t->options, pg_specs, "sink.job"), .n_key = t->n_key, .fresh = true};
-    s->key = wr_new_n(s->arena, uint32_t, t->n_key + 1);
-    for (uint32_t k = 0; k < t->n_key; k++) s->key[k] = t->key[k];
+    *s = (pg_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .columns = {t->schema, t->n_key, NULL}, .log = {ctx->acct}, .job = wr_option_string(&t->options, pg_specs, "sink.job"), .fresh = true};
+    s->columns.key = wr_new_n(s->arena, uint32_t, t->n_key + 1);
+    for (uint32_t k = 0; k < t->n_key; k++) s->columns.key[k] = t->key[k];
     wr_status status = pg_open(&s->conn, t, s->arena, ctx, err);
     if (status == WR_OK) {
         make_statements(s);

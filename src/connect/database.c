@@ -1,0 +1,106 @@
+/* connect/database.c: what the sinks and look-ups of SQL databases share: pieces of statements, changes that wait for their commit, rows that were read.
+ *
+ * Idea       see parts.h. Each database adds its own connection, types and errors only.
+ * Thread     any; what it works on belongs to its caller.                                                                     */
+#include "connect/parts.h"
+
+void db_put_name(wr_sbuf *sql, wr_str name) {
+    wr_sbuf_addc(sql, '"');
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.ptr[i] == '"') wr_sbuf_addc(sql, '"');
+        wr_sbuf_addc(sql, name.ptr[i]);
+    }
+    wr_sbuf_addc(sql, '"');
+}
+
+bool db_is_key(const db_columns *c, uint32_t col) {
+    for (uint32_t k = 0; k < c->n_key; k++)
+        if (c->key[k] == col) return true;
+    return false;
+}
+
+void db_put_columns(const db_columns *c, wr_sbuf *sql) {
+    for (uint32_t i = 0; i < c->schema->n; i++) {
+        if (i) wr_sbuf_addz(sql, ", ");
+        db_put_name(sql, c->schema->fields[i].name);
+    }
+}
+
+void db_put_keys(const db_columns *c, wr_sbuf *sql) {
+    for (uint32_t k = 0; k < c->n_key; k++) {
+        if (k) wr_sbuf_addz(sql, ", ");
+        db_put_name(sql, c->schema->fields[c->key[k]].name);
+    }
+}
+
+void db_put_table(const db_columns *c, void (*put_type)(wr_sbuf *sql, wr_type type), wr_sbuf *sql) {
+    wr_sbuf_addz(sql, " (");
+    for (uint32_t i = 0; i < c->schema->n; i++) {
+        const wr_field *f = &c->schema->fields[i];
+        if (i) wr_sbuf_addz(sql, ", ");
+        db_put_name(sql, f->name);
+        wr_sbuf_addc(sql, ' ');
+        put_type(sql, f->type);
+        if (!f->type.nullable) wr_sbuf_addz(sql, " NOT NULL");
+    }
+    if (c->n_key) {
+        wr_sbuf_addz(sql, ", PRIMARY KEY (");
+        db_put_keys(c, sql);
+        wr_sbuf_addz(sql, ")");
+    }
+    wr_sbuf_addz(sql, ")");
+}
+
+void db_put_conflict(const db_columns *c, wr_sbuf *sql) {
+    wr_sbuf_addz(sql, " ON CONFLICT (");
+    db_put_keys(c, sql);
+    wr_sbuf_addz(sql, c->n_key == c->schema->n ? ") DO NOTHING" : ") DO UPDATE SET ");
+    bool first = true;
+    for (uint32_t i = 0; i < c->schema->n; i++) {
+        if (db_is_key(c, i)) continue;
+        if (!first) wr_sbuf_addz(sql, ", ");
+        first = false;
+        db_put_name(sql, c->schema->fields[i].name);
+        wr_sbuf_addz(sql, " = excluded.");
+        db_put_name(sql, c->schema->fields[i].name);
+    }
+}
+
+/* ---- changes since the last prepare ---- */
+
+void change_log_charge(change_log *log) {
+    if (log->acct && (int64_t)log->bytes.cap != log->charged) wr_account_add(log->acct, (int64_t)log->bytes.cap - log->charged);
+    log->charged = (int64_t)log->bytes.cap;
+}
+
+void change_log_stage(change_log *log, wr_sbuf *staged) {
+    wr_sbuf_add(staged, log->bytes.at, log->bytes.len);
+    if (log->bytes.cap > (1u << 20)) wr_sbuf_free(&log->bytes);
+    wr_sbuf_clear(&log->bytes);
+    change_log_charge(log);
+}
+
+void change_log_free(change_log *log) {
+    wr_sbuf_free(&log->bytes);
+    change_log_charge(log);
+}
+
+/* ---- rows that a look-up reads ---- */
+
+wr_batch *lookup_row(const wr_schema *schema, wr_lookup_rows *out) {
+    enum { PIECE_ROWS = 1024 };
+    wr_batch *b = out->batches.n ? out->batches.at[out->batches.n - 1] : NULL;
+    if (b && b->n_rows < PIECE_ROWS) return b;
+    b = wr_batch_new(schema->n, 32 * 1024);
+    for (uint32_t c = 0; c < schema->n; c++) wr_vec_init(&b->cols[c], schema->fields[c].type, PIECE_ROWS, true, b->mem);
+    wr_arr_push(&out->batches, b);
+    return b;
+}
+
+wr_status lookup_bad_value(const wr_field *field, const char *table, const char *database, wr_str text, wr_err *err) {
+    wr_sbuf want = {0};
+    wr_scalar_expected(field->type, ' ', &want);
+    wr_fail(err, WR_DATA, "22000", "the table %s%s%s%s has '%.*s' in column '%.*s', expected %.*s", table, *database ? " in '" : "", database, *database ? "'" : "", (int)WR_MIN(text.len, 80u), text.ptr, WR_FMT(field->name), WR_FMT(wr_sbuf_str(&want)));
+    wr_sbuf_free(&want);
+    return WR_DATA;
+}
