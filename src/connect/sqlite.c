@@ -401,7 +401,7 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
     *out = NULL;
     if (!wr_option_bool(&t->options, specs, "create-table", &create, ctx->diags) || !wr_option_duration(&t->options, specs, "sink.busy-timeout", &busy_us, ctx->diags)) return WR_USER;
     sqlite_sink *s = wr_calloc(1, sizeof *s);
-    *s = (sqlite_sink){.base = {&sink_vt}, .log = {ctx->acct}, .columns = {t->schema, t->n_key, NULL}, .name = t->name, .job = wr_option_string(&t->options, specs, "sink.job"),
+    *s = (sqlite_sink){.base = {&sink_vt}, .log = {.acct = ctx->acct}, .columns = {t->schema, t->n_key, NULL}, .name = t->name, .job = wr_option_string(&t->options, specs, "sink.job"),
                        .busy_ms = busy_us / 1000, .fresh = true};
     s->arena = wr_arena_new(NULL);
     if (!table.len) table = t->name;

@@ -566,7 +566,7 @@ wr_status kafka_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **
     *out = NULL;
     WR_TRY(kafka_load(err));
     kafka_sink *s = wr_calloc(1, sizeof *s);
-    *s = (kafka_sink){.base = {&sink_vt}, .world = ctx->world, .log = {ctx->acct}, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .fresh = true};
+    *s = (kafka_sink){.base = {&sink_vt}, .world = ctx->world, .log = {.acct = ctx->acct}, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .fresh = true};
     wr_status status = make_format(s, t, ctx);
     if (status == WR_OK) status = read_sink_options(s, t, ctx);
     for (int i = 0; i < (s->guarantee == EXACTLY_ONCE ? 2 : 1) && status == WR_OK; i++) {

@@ -283,7 +283,7 @@ wr_status pg_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out
     *out = NULL;
     if (!wr_option_bool(&t->options, pg_specs, "create-table", &create, ctx->diags)) return WR_USER;
     pg_sink *s = wr_calloc(1, sizeof *s);
-    *s = (pg_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .columns = {t->schema, t->n_key, NULL}, .log = {ctx->acct}, .job = wr_option_string(&t->options, pg_specs, "sink.job"), .fresh = true};
+    *s = (pg_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .columns = {t->schema, t->n_key, NULL}, .log = {.acct = ctx->acct}, .job = wr_option_string(&t->options, pg_specs, "sink.job"), .fresh = true};
     s->columns.key = wr_new_n(s->arena, uint32_t, t->n_key + 1);
     for (uint32_t k = 0; k < t->n_key; k++) s->columns.key[k] = t->key[k];
     wr_status status = pg_open(&s->conn, t, s->arena, ctx, err);
