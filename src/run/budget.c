@@ -90,7 +90,7 @@ static int64_t least_to_spill(const wr_job *job) {
 static wr_status refuse_to_start(wr_job *job, wr_err *err) {
     wr_sbuf limit = {0}, least = {0}, base = {0};
     wr_text_size(job->budget.limit, &limit);
-    int64_t mib = (budget_least(job) + (1 << 20) - 1) >> 20;
+    int64_t mib = (budget_least(job) + job->budget.base / 16 + (1 << 20) - 1) >> 20; /* how much of the process is resident differs a little from start to start */
     wr_text_size(mib << 20, &least);
     wr_text_size(job->budget.base, &base);
     wr_fail(err, WR_USER, "WR202", "a memory budget of %s is too small for this job: it needs at least %s", limit.at, least.at);
