@@ -376,3 +376,41 @@ wr_status wr_checkpoint_away_fetch(wr_checkpoint_away *a, bool accept_older, boo
     wr_status cleared = wr_dir_remove(a->world, a->scratch, status == WR_OK ? err : &ignored);
     return status == WR_OK ? cleared : status;
 }
+
+/* ---- to look at ---- */
+bool wr_checkpoint_away_is_empty(const wr_checkpoint_away *a) { return !a->manifests.n && !a->files.n; }
+
+static wr_status mirror_files(wr_checkpoint_away *a, uint64_t epoch, wr_err *err) {
+    wr_checkpoint ck = {0};
+    wr_err        damaged;
+    wr_status     status = WR_OK;
+    if (wr_checkpoint_read(a->world, a->dir, epoch, &ck, &damaged) != WR_OK) return WR_OK; /* whoever looks at it will see that */
+    for (uint32_t i = 0; i < ck.files.n && status == WR_OK; i++) {
+        char         name[128], path[600];
+        wr_file_info info;
+        bool         there;
+        stored_path(path, sizeof path, a->dir, ck.files.at[i].stored);
+        snprintf(name, sizeof name, "files/%s", ck.files.at[i].stored);
+        status = a->world->vt->stat(a->world, path, &info, &there, err);
+        if (status == WR_OK && !there) status = wr_remote_get_file(a->remote, name, path, &there, err);
+    }
+    wr_checkpoint_close(&ck);
+    return status;
+}
+
+wr_status wr_checkpoint_away_mirror(wr_checkpoint_away *a, uint64_t epoch, bool files, wr_err *err) {
+    char path[600], name[160];
+    stored_path(path, sizeof path, a->dir, "");
+    WR_TRY(a->world->vt->make_dirs(a->world, path, err));
+    if (epoch == WR_MIRROR_NEWEST) epoch = newest_of(a);
+    for (uint32_t i = 0; i < a->manifests.n; i++) {
+        uint64_t at = a->manifests.at[i].epoch;
+        bool     there;
+        if (epoch != WR_MIRROR_ALL && at != epoch) continue;
+        manifest_name(name, sizeof name, at);
+        manifest_path(path, sizeof path, a->dir, at);
+        WR_TRY(wr_remote_get_file(a->remote, name, path, &there, err)); /* gone: retired by a running job meanwhile */
+        if (there && files) WR_TRY(mirror_files(a, at, err));
+    }
+    return WR_OK;
+}

@@ -103,6 +103,12 @@ void      wr_checkpoint_away_cancel(wr_checkpoint_away *away); /* NULL is legal;
 /* The newest whole checkpoint is put into the directory, which has none. *found = false: the store has none. Damage: as wr_checkpoint_open. take: the
  * directory goes on there too (wr_checkpoint_away_take). */
 wr_status wr_checkpoint_away_fetch(wr_checkpoint_away *away, bool accept_older, bool take, bool *found, wr_err *err);
+/* A copy of what is there, for looking, as it is: what is damaged stays so, a file that is missing is missing here. The directory must not go on from it.
+ * epoch: this one, WR_MIRROR_NEWEST or WR_MIRROR_ALL; files: not the manifests only. */
+enum { WR_MIRROR_ALL = 0 };
+#define WR_MIRROR_NEWEST UINT64_MAX
+wr_status wr_checkpoint_away_mirror(wr_checkpoint_away *away, uint64_t epoch, bool files, wr_err *err);
+bool      wr_checkpoint_away_is_empty(const wr_checkpoint_away *away);
 /* May the directory, which goes on from local_epoch, be copied there? WR332: somebody else's checkpoints; WR333: newer ones. */
 wr_status wr_checkpoint_away_check(wr_checkpoint_away *away, uint64_t local_epoch, bool accept_older, wr_err *err);
 wr_status wr_checkpoint_away_take(wr_checkpoint_away *away, wr_err *err);  /* from now on this directory is copied there, and no other */

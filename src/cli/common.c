@@ -43,7 +43,7 @@ bool no_object_store(const char *command, const char *dir, int *code) {
     if (!scheme || strchr(dir, '/') < scheme) return false;
     bool runs = !strcmp(command, "run");
     if (runs) *code = usage_error(command, "'%s': a state directory is local, its checkpoints are copied to an object store: --state-dir DIR --checkpoint-to %s", dir, dir);
-    else *code = usage_error(command, "'%s': this command needs a directory, not an object store; weir run --state-dir DIR --restore %s job.sql brings the newest checkpoint there", dir, dir);
+    else *code = usage_error(command, "'%s': this command needs a directory, not an object store; weir savepoint %s DIR brings the newest checkpoint there", dir, dir);
     return true;
 }
 

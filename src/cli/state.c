@@ -1,7 +1,10 @@
 /* cli/state.c: `weir savepoint` and `weir state verify|ls`: copies of a job's state, whether it is whole, what is in it.
  *
- * Live       a job that runs on the directory is asked for a checkpoint first (checkpoint/live.c), unless --last. */
+ * Live       a job that runs on the directory is asked for a checkpoint first (checkpoint/live.c), unless --last. In an object store (mirror.h) it is
+ *            what the job has uploaded. */
 #include "state.h"
+#include "mirror.h"
+#include "remote/remote.h"
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,12 +12,15 @@
 enum { TIMEOUT_US = 60000000 };
 
 void put_out(wr_sbuf *out) {
+    mirror_rename(out);
     if (out->len) fwrite(out->at, 1, out->len, stdout);
     wr_sbuf_free(out);
 }
 
 int state_fail(const wr_err *err, const state_args *args) {
-    print_err(err, args->json);
+    wr_err said = *err;
+    mirror_rename_err(&said);
+    print_err(&said, args->json);
     return exit_code_of(err->status);
 }
 
@@ -40,10 +46,8 @@ int state_parse(int argc, char **argv, const char *command, state_args *args) {
         if (opt == TIMEOUT && (!wr_parse_duration(wr_str_of(optarg), &args->timeout_us) || args->timeout_us <= 0))
             return usage_error(command, "--timeout: expected a duration such as 60s, got '%s'", optarg);
     }
-    int code;
     for (; optind < argc; optind++) {
         if (args->n_pos == 4) return usage_error(command, "'%s' is one argument too many", argv[optind]);
-        if (no_object_store(command, argv[optind], &code)) return code;
         args->pos[args->n_pos++] = argv[optind];
     }
     return -1;
@@ -53,6 +57,11 @@ int state_parse(int argc, char **argv, const char *command, state_args *args) {
 static wr_status refresh(const char *dir, const state_args *args, wr_err *err) {
     uint64_t epoch;
     return args->last || args->epoch ? WR_OK : wr_state_ask(wr_world_posix(), dir, args->timeout_us, &epoch, err);
+}
+
+/* Directories in an object store are looked at in a copy. */
+static wr_status fetch_dir(const char **dir, uint64_t epoch, bool files, wr_err *err) {
+    return wr_remote_is_url(*dir) ? mirror_fetch(*dir, epoch, files, dir, err) : WR_OK;
 }
 
 /* ---- savepoint ---- */
@@ -72,8 +81,10 @@ static wr_status must_be_free(const char *out, wr_err *err) {
 static wr_status make_savepoint(const state_args *args, wr_checkpoint *ck, wr_err *err) {
     const char *dir = args->pos[0], *out = args->pos[1];
     wr_world   *world = wr_world_posix();
-    bool        found;
-    WR_TRY(must_be_free(out, err));
+    bool        found, away = wr_remote_is_url(out);
+    if (away) WR_TRY(mirror_begin(out, &out, err));
+    else WR_TRY(must_be_free(out, err));
+    WR_TRY(fetch_dir(&dir, args->accept_older ? WR_MIRROR_ALL : WR_MIRROR_NEWEST, true, err));
     WR_TRY(refresh(dir, args, err));
     wr_status status = WR_OK;
     for (int attempt = 0; attempt < 5; attempt++) { /* a running job may retire it while it is read */
@@ -83,7 +94,7 @@ static wr_status make_savepoint(const state_args *args, wr_checkpoint *ck, wr_er
         if (status == WR_OK || strcmp(err->code, "58P01") != 0) break;
         wr_checkpoint_close(ck);
     }
-    return status;
+    return status == WR_OK && away ? mirror_send(out, err) : status;
 }
 
 int cmd_savepoint(int argc, char **argv) {
@@ -96,7 +107,9 @@ int cmd_savepoint(int argc, char **argv) {
     wr_sbuf       out = {0};
     if (make_savepoint(&args, &ck, &err) != WR_OK) {
         wr_checkpoint_close(&ck);
-        return state_fail(&err, &args);
+        code = state_fail(&err, &args);
+        mirror_drop_all();
+        return code;
     }
     uint64_t bytes = ck.file.len;
     for (uint32_t i = 0; i < ck.files.n; i++) bytes += ck.files.at[i].bytes;
@@ -110,6 +123,7 @@ int cmd_savepoint(int argc, char **argv) {
     }
     put_out(&out);
     wr_checkpoint_close(&ck);
+    mirror_drop_all();
     return finish_stdout(CLI_OK);
 }
 
@@ -228,7 +242,7 @@ static int state_ls(const state_args *args) {
         wr_status status = state_open(args->pos[0], epochs.at[i], false, &v, &err);
         if (status == WR_IO && !strcmp(err.code, "58P01")) continue;
         if (status != WR_OK) {
-            print_err(&err, args->json);
+            (void)state_fail(&err, args);
             bad++;
             continue;
         }
@@ -245,22 +259,43 @@ static int state_ls(const state_args *args) {
     return finish_stdout(bad ? CLI_FAILED : CLI_OK);
 }
 
+typedef struct state_command {
+    const char *name;
+    int       (*run)(const state_args *);
+    int         min, max, n_dirs;   /* arguments; the first n_dirs are state directories */
+    bool        every, files;       /* what it reads: every checkpoint, the files of the tier */
+    const char *wants;
+} state_command;
+
+static int state_run(const state_command *c, state_args *args) {
+    wr_err err = {0};
+    for (int i = 0; i < c->n_dirs; i++) {
+        uint64_t epoch = c->every ? WR_MIRROR_ALL : args->epoch && !i ? args->epoch : WR_MIRROR_NEWEST;
+        if (fetch_dir(&args->pos[i], epoch, c->files, &err) != WR_OK) return state_fail(&err, args);
+    }
+    if (refresh(args->pos[0], args, &err) != WR_OK) return state_fail(&err, args);
+    return c->run(args);
+}
+
 int cmd_state(int argc, char **argv) {
-    static const struct { const char *name; int (*run)(const state_args *); int min, max; const char *wants; } subs[] = {
-        {"verify", state_verify, 1, 1, "a state directory"},       {"ls", state_ls, 1, 1, "a state directory"},
-        {"get", state_get, 3, 3, "a state directory, an operator and a key"}, {"top", state_top, 1, 2, "a state directory"},
-        {"diff", state_diff, 2, 2, "two state directories"},
+    static const state_command commands[] = {
+        {"verify", state_verify, 1, 1, 1, true, true, "a state directory"},
+        {"ls", state_ls, 1, 1, 1, true, false, "a state directory"},
+        {"get", state_get, 3, 3, 1, false, true, "a state directory, an operator and a key"},
+        {"top", state_top, 1, 2, 1, false, true, "a state directory"},
+        {"diff", state_diff, 2, 2, 2, false, true, "two state directories"},
     };
     state_args args;
-    wr_err     err = {0};
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return help_command("state", stdout), finish_stdout(CLI_OK);
-    for (size_t i = 0; argc > 1 && i < WR_COUNT_OF(subs); i++) {
-        if (strcmp(subs[i].name, argv[1])) continue;
+    for (size_t i = 0; argc > 1 && i < WR_COUNT_OF(commands); i++) {
+        const state_command *c = &commands[i];
+        if (strcmp(c->name, argv[1])) continue;
         int code = state_parse(argc - 1, argv + 1, "state", &args);
         if (code >= 0) return code;
-        if (args.n_pos < subs[i].min || args.n_pos > subs[i].max) return usage_error("state", "%s needs %s", argv[1], subs[i].wants);
-        if (refresh(args.pos[0], &args, &err) != WR_OK) return state_fail(&err, &args);
-        return subs[i].run(&args);
+        if (args.n_pos < c->min || args.n_pos > c->max) return usage_error("state", "%s needs %s", argv[1], c->wants);
+        code = state_run(c, &args);
+        mirror_drop_all();
+        return code;
     }
     return usage_error("state", argc > 1 ? "there is no '%s': verify, ls, get, top or diff" : "verify, ls, get, top or diff%.0s", argc > 1 ? argv[1] : "");
 }

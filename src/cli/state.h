@@ -27,7 +27,7 @@ typedef struct state_view {
     uint64_t      tier_bytes;
     uint64_t      in_flight_rows, in_flight_bytes; /* an unaligned checkpoint: rows on their way between operators, in the manifest */
 } state_view;
-/* epoch 0: the newest valid one. with_tier: entries in the tier can be read. */
+/* epoch 0: the newest valid one. with_tier: its files are verified, entries in the tier can be read; else only the manifest is. */
 wr_status state_open(const char *dir, uint64_t epoch, bool with_tier, state_view *out, wr_err *err);
 void      state_close(state_view *v);
 state_op *state_find_op(state_view *v, const char *name, wr_err *err); /* id, beginning of an id, or kind; NULL: err */

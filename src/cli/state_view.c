@@ -66,7 +66,7 @@ wr_status state_open(const char *dir, uint64_t epoch, bool with_tier, state_view
     wr_status status = epoch ? wr_checkpoint_read(wr_world_posix(), dir, epoch, &v->ck, err)
                              : wr_checkpoint_open(wr_world_posix(), dir, false, &v->ck, &found, err);
     if (status == WR_OK && !found) status = wr_fail(err, WR_USER, "WR307", "there is no checkpoint in %s", dir);
-    for (uint32_t i = 0; status == WR_OK && epoch && i < v->ck.files.n; i++)
+    for (uint32_t i = 0; status == WR_OK && epoch && with_tier && i < v->ck.files.n; i++)
         status = wr_checkpoint_check_file(wr_world_posix(), dir, &v->ck.files.at[i], err);
     if (status == WR_OK) {
         read_sections(v);

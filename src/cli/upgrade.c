@@ -90,6 +90,7 @@ int cmd_upgrade(int argc, char **argv) {
         if (code) return code;
     }
     if (optind == argc) code = usage_error("upgrade", "which state directory? weir upgrade STATE_DIR FILE...");
+    else no_object_store("upgrade", argv[optind], &code);
     if (!code) {
         args.opts.state_dir = argv[optind++];
         job_files(&args, argc, argv, optind);
