@@ -5,6 +5,7 @@
  *            has a queue of its own, so a partition that is ahead in event time is held back by not reading its queue: librdkafka stops fetching when
  *            the queue is full, and that is the backpressure as well.
  * Start      every partition's first offset is made a number when it is found, before anything is read: what was found is what a checkpoint says.
+ *            Where a group has none (NOWHERE), a checkpoint may still tell it; if none does, reading refuses to begin.
  * Found      a thread asks for partitions every scan.topic-partition-discovery.interval; a partition found later is read from its beginning.
  * Bounded    a partition ends at the offset that it had when the job began (or the one named); the end-of-partition event tells when nothing more comes before it.
  * Invariants a partition's index never changes; positions = the next offset to hand out; what comes below it is dropped.
@@ -19,6 +20,7 @@
 #include <stdio.h>
 
 enum { CHUNK_BYTES = 256 * 1024, TAKE = 512, FETCH_BYTES = 32 << 20, TIMEOUT_MS = 15000, SAVE_VERSION = 1, WAIT_US = 2000, WAIT_MAX_US = 20000 };
+enum { NOWHERE = -1 }; /* of a first offset */
 enum { START_EARLIEST, START_LATEST, START_GROUP, START_TIMESTAMP, START_SPECIFIC };
 enum { END_NEVER, END_LATEST, END_GROUP, END_TIMESTAMP, END_SPECIFIC };
 
@@ -162,13 +164,7 @@ static wr_status ask_first(kafka_source *s, found_part *p, int64_t low, int64_t 
         int64_t offset;
         WR_TRY(ask_group(s, p->topic, p->partition, &offset, err));
         if (offset >= 0) p->first = offset;
-        else if (s->reset_latest) p->first = high;
-        else if (!s->reset_earliest) {
-            wr_fail(err, WR_USER, "WR362", "table '%.*s': the group has no committed offset for %s[%d], so there is no place to start from", WR_FMT(s->table), p->topic, p->partition);
-            wr_err_hint(err, "'scan.startup.mode' = 'earliest-offset' reads all there is; 'properties.auto.offset.reset' = 'earliest' does so only where the group has none");
-            if (err) err->at = s->at;
-            return WR_USER;
-        }
+        else if (!s->reset_earliest) p->first = s->reset_latest ? high : NOWHERE;
         return WR_OK;
     }
     default: return WR_OK;
@@ -290,8 +286,21 @@ static void take_found(kafka_source *s) {
     wr_mutex_unlock(s->lock);
 }
 
+static wr_status check_starts(const kafka_source *s, wr_err *err) {
+    for (uint32_t i = s->n_assigned; i < s->parts.n; i++) {
+        const kafka_part *p = s->parts.at[i];
+        if (p->next != NOWHERE || p->done) continue;
+        wr_fail(err, WR_USER, "WR362", "table '%.*s': the group has no committed offset for %s[%d], so there is no place to start from", WR_FMT(s->table), p->topic, p->partition);
+        wr_err_hint(err, "'scan.startup.mode' = 'earliest-offset' reads all there is; 'properties.auto.offset.reset' = 'earliest' does so only where the group has none");
+        if (err) err->at = s->at;
+        return WR_USER;
+    }
+    return WR_OK;
+}
+
 static wr_status assign_new(kafka_source *s, wr_err *err) {
     if (s->n_assigned == s->parts.n) return WR_OK;
+    WR_TRY(check_starts(s, err));
     rd_kafka_topic_partition_list_t *list = kafka.topic_partition_list_new((int)s->parts.n);
     for (uint32_t i = s->n_assigned; i < s->parts.n; i++) {
         kafka_part *p = s->parts.at[i];
@@ -567,6 +576,8 @@ static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
     for (uint32_t n = wr_get_u32(in); n > 0; n--) {
         saved_part p;
         if (!get_part(in, &p)) return damaged(s, err);
+        for (uint32_t i = 0; i < s->known.n && p.next == NOWHERE; i++) /* a job that never began to read */
+            if (s->known.at[i].partition == p.partition && !strcmp(s->known.at[i].topic, p.topic)) p.next = s->known.at[i].first;
         add_part(s, p.topic, p.partition, p.next, p.end);
     }
     for (uint32_t i = 0; i < s->known.n; i++) {
@@ -617,7 +628,8 @@ static void source_lasting(wr_source *base, wr_str positions) {
     uint32_t                         n = wr_get_u32(&in);
     rd_kafka_topic_partition_list_t *list = kafka.topic_partition_list_new((int)WR_MIN(n, 10000u));
     saved_part                       p;
-    while (n-- > 0 && get_part(&in, &p)) kafka.topic_partition_list_add(list, p.topic, p.partition)->offset = p.next;
+    while (n-- > 0 && get_part(&in, &p))
+        if (p.next != NOWHERE) kafka.topic_partition_list_add(list, p.topic, p.partition)->offset = p.next;
     if (list->cnt) (void)kafka.commit(s->admin.rk, list, 1);
     kafka.topic_partition_list_destroy(list);
 }
