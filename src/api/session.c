@@ -271,6 +271,14 @@ wr_bill_facts *wr_session_last_run(wr_session *s, uint32_t index) {
     return facts;
 }
 
+wr_status wr_session_doctor(wr_session *s, uint32_t index, int64_t timeout_us, wr_findings *out, wr_err *err) {
+    wr_job_plan *plan = s->steps.at[index].job;
+    link_plan(s, plan);
+    wr_account_init(&s->acct, NULL, "weir", wr_session_memory(s));
+    wr_run_opts opts = run_opts(s, index);
+    return wr_job_doctor(plan, &opts, timeout_us, out, err);
+}
+
 static wr_status run_job(wr_session *s, uint32_t step, wr_err *err) {
     const wr_job_plan *plan = s->steps.at[step].job;
     link_plan(s, plan);

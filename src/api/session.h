@@ -9,6 +9,7 @@
  * Thread     one thread; wr_session_stop from any thread or a signal handler; callbacks: on_rows from the worker that owns the sink (one at a
  *            time for one job), the others from the caller's thread.                                                       */
 #pragma once
+#include "run/doctor.h"
 #include "run/upgrade.h"
 
 typedef struct wr_session wr_session;
@@ -79,6 +80,8 @@ wr_status wr_session_run_step(wr_session *session, uint32_t index, wr_err *err);
  * last_run: from the state directory of the options; NULL if there is none. */
 wr_status wr_session_sample(wr_session *session, uint32_t index, int64_t for_us, wr_bill_facts **out, wr_err *err);
 wr_bill_facts *wr_session_last_run(wr_session *session, uint32_t index);
+/* What the job of a step would find outside, with the options as they are now (run/doctor.h). */
+wr_status wr_session_doctor(wr_session *session, uint32_t index, int64_t timeout_us, wr_findings *out, wr_err *err);
 void      wr_session_stop(wr_session *session);  /* async-signal-safe */
 bool      wr_session_stopped(const wr_session *session);
 void      wr_session_rearm(wr_session *session); /* forgets a stop: what comes next runs */

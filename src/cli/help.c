@@ -100,6 +100,17 @@ static const page pages[] = {
      "Types, names, options, sinks, unbounded state; as warnings: weak guarantees, non-determinism, state bounded by keys only.\n"
      "--replay reads the real inputs, which must end, and keeps the outputs in memory: no sink and no dead-letter file is touched.\n"
      "Exit code 0: can run (perhaps with warnings); with --replay: all runs were equal. 1: the replay failed, or a run differed. 2: refused.\n"},
+    {"doctor", "asks everything that a job names whether it is there and fits",
+     "usage: weir doctor [options] FILE...\n"
+     "\n" SCRIPT_OPTIONS
+     "  -p, --workers N      --memory SIZE      --state-dir DIR      --checkpoint-to URL      --checkpoint-every 10s      as for run\n"
+     "      --timeout 5s     how long one answer of a server may take\n"
+     "      --json           one JSON document\n"
+     "  -q, --quiet          only what is not well\n"
+     "\n"
+     "Give it the options of 'weir run'. It looks at files and their rights, servers, topics, tables, columns, keys, limits, at the state directory and at\n"
+     "this machine, and says in one table what works, what does not, and what to change. It changes nothing and reads no more than it must.\n"
+     "Exit code 0: nothing is in the way (perhaps warnings); 1: at least one fault; 2: the script is refused.\n"},
     {"gen", "make event logs: ridelo, nexmark",
      "usage: weir gen ridelo --out DIR [options]     six logs of a food-delivery company, and truth.json\n"
      "       weir gen nexmark --out DIR [options]    person.jsonl, auction.jsonl, bid.jsonl\n"

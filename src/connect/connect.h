@@ -132,6 +132,7 @@ typedef struct wr_lookup_vt {
 struct wr_lookup { const wr_lookup_vt *vt; };
 typedef enum wr_lookup_way { WR_LOOKUP_NOT, WR_LOOKUP_WHOLE, WR_LOOKUP_BY_KEY } wr_lookup_way; /* WHOLE: it can only be read as a whole, so it is kept in memory */
 struct wr_connector;
+struct wr_probe_ctx;
 wr_lookup_way wr_lookup_way_of(const struct wr_connector *c, const wr_table_info *table);
 /* One for each thread that asks. `whole`: it will be asked for the whole table only. */
 wr_status wr_lookup_open(const wr_table_info *table, const uint32_t *keys, uint32_t n_keys, bool whole, wr_connect_ctx *ctx, wr_lookup **out, wr_err *err);
@@ -157,6 +158,8 @@ typedef struct wr_connector {
     wr_status (*lookup_new)(const wr_table_info *, const uint32_t *keys, uint32_t n_keys, wr_connect_ctx *, wr_lookup **, wr_err *);
     /* A number that is another one when the table has changed. NULL: that cannot be seen. */
     wr_status (*version)(const wr_table_info *, wr_connect_ctx *, uint64_t *out, wr_err *);
+    /* `weir doctor`: looks at all that the table needs outside, changes nothing, and says what it found (probe.h). NULL: there is nothing outside. */
+    void (*probe)(const wr_table_info *, struct wr_probe_ctx *);
 } wr_connector;
 const wr_connector *wr_connector_find(wr_str name);
 const wr_connector *const *wr_connectors(size_t *n);

@@ -249,7 +249,7 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
 
 static const wr_sink_vt sink_vt = {.name = "filesystem", .write = sink_write, .flush = sink_flush, .prepare = sink_prepare, .commit = sink_commit, .recover = sink_recover, .close = sink_close};
 
-static wr_str plain_path(wr_str path, bool *slash) {
+wr_str file_plain_path(wr_str path, bool *slash) {
     if (wr_str_starts(path, WR_STR("file://"))) path.ptr += 7, path.len -= 7;
     *slash = path.len > 1 && path.ptr[path.len - 1] == '/';
     while (path.len > 1 && path.ptr[path.len - 1] == '/') path.len--;
@@ -263,7 +263,7 @@ wr_status file_output(const wr_table_info *t, wr_connect_ctx *ctx, wr_output *ou
     (void)err;
     if (wr_str_ieq(wr_option_string(&t->options, specs, "sink.if-exists"), WR_STR("append")))
         return option_error(ctx, t, "sink.if-exists", "WR322", "rows are appended to what is in the file already; a new version of it would be without that");
-    *out = (wr_output){.sink = t->name, .path = wr_str_dup(ctx->arena, plain_path(option_text(t, specs, "path"), &slash))};
+    *out = (wr_output){.sink = t->name, .path = wr_str_dup(ctx->arena, file_plain_path(option_text(t, specs, "path"), &slash))};
     return WR_OK;
 }
 
@@ -274,7 +274,7 @@ wr_status file_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **o
     if (!format) return WR_USER;
     if (!format->can_write) return option_error(ctx, t, "format", "WR125", "the format '%s' can only be read", format->name);
     bool   slash;
-    wr_str path = plain_path(option_text(t, specs, "path"), &slash), name, exists_mode = wr_option_string(&t->options, specs, "sink.if-exists");
+    wr_str path = file_plain_path(option_text(t, specs, "path"), &slash), name, exists_mode = wr_option_string(&t->options, specs, "sink.if-exists");
     int64_t roll;
     if (!wr_option_size(&t->options, specs, "sink.rolling-policy.file-size", &roll, ctx->diags)) return WR_USER;
     wr_encoder *encoder;

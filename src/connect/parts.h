@@ -47,6 +47,7 @@ const wr_format *table_format(const wr_table_info *t, wr_connect_ctx *ctx);
 wr_status file_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err);
 wr_status file_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err);
 bool      file_is_tail(const wr_table_info *t);
+wr_str    file_plain_path(wr_str path, bool *slash); /* of a sink: without file:// and slashes at its end */
 wr_status file_output(const wr_table_info *t, wr_connect_ctx *ctx, wr_output *out, wr_err *err);
 
 /* ---- database.c: what the sinks and look-ups of SQL databases share ---- */

@@ -358,6 +358,8 @@ int64_t   budget_water_level(const int64_t *bytes, uint32_t n, int64_t all);
 uint32_t  budget_batch_rows(int64_t limit_bytes, uint32_t n_workers);
 int64_t   budget_least(const wr_job *job);
 void      budget_status(wr_job *job, wr_budget_status *out);
+/* job.c */
+wr_status job_bare(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **out, wr_err *err); /* the graph only: no sources, no state, nothing runs */
 /* build.c */
 wr_status job_build(wr_job *job, wr_err *err);
 void      job_unbuild(wr_job *job);

@@ -10,10 +10,8 @@
 
 enum { CHECKPOINT_EVERY_US = 10000000, TICK_US = 50000 };
 
-/* *former: the checkpoint holds rows in flight and needs so many workers; there is no job then. */
-static wr_status make_job(const wr_job_plan *plan, const wr_run_opts *opts, bool settling, wr_job **out, uint32_t *former, wr_err *err) {
+static wr_job *alloc_job(const wr_job_plan *plan, const wr_run_opts *opts) {
     wr_job *job = wr_calloc(1, sizeof *job);
-    job->settling = settling;
     job->plan = plan;
     job->opts = *opts;
     job->arena = wr_arena_new(NULL);
@@ -31,6 +29,22 @@ static wr_status make_job(const wr_job_plan *plan, const wr_run_opts *opts, bool
     wr_account_init(&job->turn_acct, &job->buffer_acct, "turns", 0);
     wr_account_init(&job->snap_acct, opts->acct, "checkpoint", 0);
     wr_account_init(&job->tier_acct, opts->acct, "tier", 0);
+    return job;
+}
+
+wr_status job_bare(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **out, wr_err *err) {
+    *out = alloc_job(plan, opts);
+    wr_status status = job_build(*out, err);
+    if (status == WR_OK) return WR_OK;
+    wr_job_free(*out);
+    *out = NULL;
+    return status;
+}
+
+/* *former: the checkpoint holds rows in flight and needs so many workers; there is no job then. */
+static wr_status make_job(const wr_job_plan *plan, const wr_run_opts *opts, bool settling, wr_job **out, uint32_t *former, wr_err *err) {
+    wr_job *job = alloc_job(plan, opts);
+    job->settling = settling;
     wr_status status = pace_open(job, err);
     if (status == WR_OK) status = image_open(job, err);
     *out = NULL;

@@ -80,7 +80,12 @@ const char *wr_library_import(const char *library, const wr_import *imports, siz
 /* To standard output or standard error, as much as there is room for until wait_us is over. */
 wr_status wr_stream_write(int fd, const void *buf, size_t len, int64_t wait_us, size_t *written, wr_err *err);
 int       wr_cpu_count(void);
-uint64_t  wr_ram_bytes(void);
+uint64_t  wr_ram_bytes(void);       /* of the machine, or of the control group that this process is in */
 int64_t   wr_rss_bytes(void);       /* of this process, now */
 int64_t   wr_peak_rss_bytes(void);
 int64_t   wr_cpu_time_us(void);     /* of this process */
+/* Rights, room and limits (machine.c). */
+const char *wr_path_refused(const char *path, bool write); /* NULL: this process may; else the system's words, until the next call of this thread */
+typedef struct wr_disk { uint64_t free_bytes, total_bytes, free_files; } wr_disk;
+bool      wr_disk_room(const char *path, wr_disk *out); /* of the file system that holds it */
+uint64_t  wr_open_files_max(void);  /* of this process; UINT64_MAX: no limit, 0: not known */

@@ -1,0 +1,136 @@
+/* connect/probe.c: see probe.h.                                                                                              */
+#include "connect/probe.h"
+#include "connect/parts.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *wr_found_name(wr_found found) {
+    static const char *const NAMES[] = {"ok", "note", "warning", "fault"};
+    return NAMES[found];
+}
+
+static wr_str text_of(wr_arena *arena, const char *fmt, va_list args) {
+    char text[2000];
+    int  n = vsnprintf(text, sizeof text, fmt, args);
+    return wr_str_dup(arena, (wr_str){text, WR_MIN((size_t)WR_MAX(n, 0), sizeof text - 1)});
+}
+
+void wr_find(wr_findings *out, wr_found found, const char *what, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    wr_finding f = {found, out->subject, what, text_of(out->arena, fmt, args), WR_STR("")};
+    va_end(args);
+    wr_arr_apush(out->arena, &out->list, f);
+}
+
+void wr_find_todo(wr_findings *out, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    out->list.at[out->list.n - 1].todo = text_of(out->arena, fmt, args);
+    va_end(args);
+}
+
+void wr_find_err(wr_findings *out, const char *what, const wr_err *err) {
+    wr_find(out, WR_FOUND_FAULT, what, "%s%s%s%s%s%s", err->place, err->place[0] ? ": " : "", err->message, err->detail[0] ? " (" : "", err->detail, err->detail[0] ? ")" : "");
+    if (err->hint[0]) wr_find_todo(out, "%s", err->hint);
+}
+
+uint32_t wr_findings_count(const wr_findings *out, wr_found found) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < out->list.n; i++) n += out->list.at[i].found == found;
+    return n;
+}
+
+/* ---- the table ---- */
+
+void wr_findings_text(const wr_findings *out, wr_sbuf *text) {
+    size_t wide = 0;
+    for (uint32_t i = 0; i < out->list.n; i++) wide = WR_MAX(wide, strlen(out->list.at[i].what));
+    for (uint32_t i = 0; i < out->list.n; i++) {
+        const wr_finding *f = &out->list.at[i];
+        if (!i || !wr_str_eq(f->subject, out->list.at[i - 1].subject)) wr_sbuf_printf(text, "%s%.*s\n", i ? "\n" : "", WR_FMT(f->subject));
+        wr_sbuf_printf(text, "  %-7s  %-*s  %.*s\n", wr_found_name(f->found), (int)wide, f->what, WR_FMT(f->said));
+        if (f->todo.len) wr_sbuf_printf(text, "  %-7s  %-*s  -> %.*s\n", "", (int)wide, "", WR_FMT(f->todo));
+    }
+    uint32_t bad = wr_findings_count(out, WR_FOUND_FAULT), warned = wr_findings_count(out, WR_FOUND_WARNING);
+    wr_sbuf_printf(text, "\n%u thing%s looked at: ", out->list.n, out->list.n == 1 ? "" : "s");
+    if (bad) wr_sbuf_printf(text, "%u fault%s", bad, bad == 1 ? "" : "s");
+    if (warned) wr_sbuf_printf(text, "%s%u warning%s", bad ? ", " : "", warned, warned == 1 ? "" : "s");
+    wr_sbuf_addz(text, bad || warned ? "\n" : "nothing to complain of\n");
+}
+
+void wr_findings_json(const wr_findings *out, wr_sbuf *text) {
+    wr_sbuf_addc(text, '[');
+    for (uint32_t i = 0; i < out->list.n; i++) {
+        const wr_finding *f = &out->list.at[i];
+        wr_sbuf_printf(text, "%s{\"found\":\"%s\",\"subject\":", i ? "," : "", wr_found_name(f->found));
+        wr_sbuf_add_json(text, f->subject);
+        wr_sbuf_printf(text, ",\"what\":\"%s\",\"said\":", f->what);
+        wr_sbuf_add_json(text, f->said);
+        wr_sbuf_addz(text, ",\"todo\":");
+        if (f->todo.len) wr_sbuf_add_json(text, f->todo);
+        else wr_sbuf_addz(text, "null");
+        wr_sbuf_addc(text, '}');
+    }
+    wr_sbuf_addc(text, ']');
+}
+
+/* ---- tables ---- */
+
+void wr_probe_table(const wr_connector *c, const wr_table_info *t, wr_probe_ctx *ctx) {
+    static const char *const ROLES[] = {"source", "sink", "lookup"};
+    wr_sbuf                  name = {0};
+    wr_sbuf_printf(&name, "%.*s (%s, %s)", WR_FMT(t->name), c->name, ROLES[ctx->role]);
+    ctx->out->subject = wr_str_dup(ctx->out->arena, wr_sbuf_str(&name));
+    wr_sbuf_free(&name);
+    wr_diags *diags = ctx->connect->diags;
+    uint32_t  before = ctx->out->list.n, from = diags->list.n;
+    if (c->probe) c->probe(t, ctx);
+    for (uint32_t i = from; i < diags->list.n; i++) { /* options that only the connector can judge */
+        const wr_diag *d = &diags->list.at[i];
+        wr_find(ctx->out, d->severity == WR_SEV_ERROR ? WR_FOUND_FAULT : WR_FOUND_WARNING, "options", "%s", d->message);
+        if (d->hint) wr_find_todo(ctx->out, "%s", d->hint);
+    }
+    if (ctx->out->list.n == before) wr_find(ctx->out, WR_FOUND_FINE, "connector", "'%s' needs nothing outside", c->name);
+}
+
+/* ---- files ---- */
+
+/* The path itself, or the nearest directory above it that is there. */
+static bool nearest_there(wr_world *w, wr_str path, wr_sbuf *out, wr_file_info *info) {
+    bool there = false;
+    for (;;) {
+        wr_sbuf_clear(out);
+        wr_sbuf_add_str(out, path.len ? path : WR_STR("."));
+        if (w->vt->stat(w, out->at, info, &there, NULL) == WR_OK && there) return true;
+        if (!path.len || wr_str_eq(path, WR_STR(".")) || wr_str_eq(path, WR_STR("/"))) return false;
+        path = path_dir(path);
+    }
+}
+
+void wr_probe_writable_dir(wr_world *w, const char *dir, const char *what, wr_findings *out) {
+    wr_sbuf      near = {0};
+    wr_file_info info;
+    wr_disk      disk;
+    bool         found = nearest_there(w, wr_str_of(dir), &near, &info);
+    const char  *at = found ? near.at : dir, *refused = found ? wr_path_refused(at, true) : "there is no such directory";
+    if (found && !info.is_dir) {
+        wr_find(out, WR_FOUND_FAULT, what, "'%s' is a file, and a directory is needed%s%s%s", at, strcmp(at, dir) ? " for '" : "", strcmp(at, dir) ? dir : "", strcmp(at, dir) ? "'" : "");
+        wr_find_todo(out, "another path, or move the file away: mv '%s' '%s.old'", at, at);
+    } else if (refused) {
+        wr_find(out, WR_FOUND_FAULT, what, "cannot write in '%s': %s", at, refused);
+        wr_find_todo(out, "chown or chmod '%s' so that the user who runs the job may write there", at);
+    } else if (!wr_disk_room(at, &disk) || !disk.total_bytes) {
+        wr_find(out, WR_FOUND_FAULT, what, "'%s' is on a file system that keeps no files", at);
+        wr_find_todo(out, "another directory");
+    } else if (disk.free_bytes < (1u << 20) || disk.free_files < 16) {
+        wr_find(out, WR_FOUND_FAULT, what, "the file system of '%s' is full: %llu KiB are free%s", at, (unsigned long long)(disk.free_bytes >> 10), disk.free_files < 16 ? ", and no more files can be made" : "");
+        wr_find_todo(out, "free space there (df -h '%s'), or another directory", at);
+    } else {
+        wr_sbuf size = {0};
+        wr_text_size((int64_t)WR_MIN(disk.free_bytes, (uint64_t)INT64_MAX), &size);
+        wr_find(out, WR_FOUND_FINE, what, "'%s' %s, %s free", dir, strcmp(at, dir) ? "can be made" : "is there and can be written", size.at);
+        wr_sbuf_free(&size);
+    }
+    wr_sbuf_free(&near);
+}
