@@ -278,7 +278,8 @@ wr_status file_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **o
     int64_t roll;
     if (!wr_option_size(&t->options, specs, "sink.rolling-policy.file-size", &roll, ctx->diags)) return WR_USER;
     wr_encoder *encoder;
-    if (format->encoder_new(t->schema, &t->options, ctx->tz, &encoder, ctx->diags) != WR_OK) return WR_USER;
+    wr_encoder_opts opts = {.schema = t->schema, .options = t->options, .tz = ctx->tz, .world = ctx->world};
+    if (format->encoder_new(&opts, &encoder, ctx->diags) != WR_OK) return WR_USER;
     file_sink *s = wr_calloc(1, sizeof *s);
     *s = (file_sink){.base = {&sink_vt}, .world = ctx->world, .acct = ctx->acct, .table = t->name, .encoder = encoder, .roll_bytes = (uint64_t)WR_MAX(roll, 1)};
     s->path = wr_calloc(path.len + 1, 1);

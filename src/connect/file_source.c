@@ -672,7 +672,7 @@ wr_status file_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source
     for (uint32_t i = 0; i < t->n_key; i++) key[t->key[i]] = true;
     wr_schema *physical = wr_new(ctx->arena, wr_schema); /* outlives the decoders, which borrow it */
     *physical = s->physical;
-    wr_decoder_opts opts = {.schema = physical, .needed = t->needed, .key = key, .options = t->options, .tz = ctx->tz, .batch_rows = ctx->batch_rows,
+    wr_decoder_opts opts = {.schema = physical, .needed = t->needed, .key = key, .options = t->options, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows,
                             .max_record_bytes = s->max_record_bytes, .envelope = s->envelope};
     for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = format->decoder_new(&opts, &s->decoders[i], ctx->diags);
     if (status == WR_UNSUPPORTED) status = WR_USER;

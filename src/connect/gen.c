@@ -136,7 +136,7 @@ static wr_status gen_new(const wr_table_info *t, wr_connect_ctx *ctx, const wr_o
     s->text = wr_calloc(s->n_workers, sizeof *s->text);
     wr_status status = wr_option_int(&t->options, specs, "rows-per-second", &s->rate, ctx->diags) ? WR_OK : WR_USER;
     if (t->schema->n > t->n_physical) status = option_error(ctx, t, "connector", "WR126", "generators have no metadata columns");
-    wr_decoder_opts opts = {.schema = t->schema, .needed = t->needed, .tz = ctx->tz, .batch_rows = ctx->batch_rows, .max_record_bytes = 1 << 20};
+    wr_decoder_opts opts = {.schema = t->schema, .needed = t->needed, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows, .max_record_bytes = 1 << 20};
     for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = wr_format_find(WR_STR("json"))->decoder_new(&opts, &s->decoders[i], ctx->diags);
     if (status != WR_OK) gen_close(&s->base);
     *out = status == WR_OK ? s : NULL;

@@ -42,6 +42,7 @@ static wr_status fail_bad(const whole *w, wr_source *s, const wr_chunk *chunk, c
 static wr_status read_chunk(whole *w, wr_source *s, const wr_chunk *chunk, wr_lookup_rows *out, wr_err *err) {
     wr_decoded d = {0};
     wr_status  status = s->vt->decode(s, 0, chunk, &d, err);
+    if (status == WR_OK && d.failed != WR_OK) *err = d.err, status = d.failed;
     for (uint32_t i = 0; i < d.batches.n; i++) {
         if (status == WR_OK) wr_arr_push(&out->batches, d.batches.at[i]);
         else wr_batch_unref(d.batches.at[i]);

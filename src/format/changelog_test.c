@@ -109,9 +109,9 @@ static wr_batch *decode_one(const test_table *t, const char *text) {
 
 static char *encode(const char *format, const test_table *t, wr_batch *batch, const wr_option *options, uint32_t n) {
     wr_encoder *e;
-    wr_options  o = {n, options};
+    wr_encoder_opts o = {.schema = &t->schema, .options = {n, options}};
     wr_sbuf     out = {0};
-    assert_int_equal(wr_format_find(wr_str_of(format))->encoder_new(&t->schema, &o, NULL, &e, NULL), WR_OK);
+    assert_int_equal(wr_format_find(wr_str_of(format))->encoder_new(&o, &e, NULL), WR_OK);
     e->encode(e, batch, 0, wr_batch_live(batch), &out);
     e->free(e);
     return out.at;

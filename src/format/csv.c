@@ -407,19 +407,18 @@ static void encode(wr_encoder *base, const wr_batch *batch, uint32_t from_live, 
 
 static void encoder_free(wr_encoder *base) { wr_free(base); }
 
-static wr_status encoder_new(const wr_schema *schema, const wr_options *options, const wr_tz *tz, wr_encoder **out, wr_diags *diags) {
-    (void)tz;
+static wr_status encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags) {
     csv_style style;
     *out = NULL;
-    if (!style_read(options, &style, diags)) return WR_USER;
+    if (!style_read(&opts->options, &style, diags)) return WR_USER;
     if (style.header) { /* a file that is cut back and written on after a crash would get a second one */
-        const wr_option *at = wr_options_find(options, "csv.header");
+        const wr_option *at = wr_options_find(&opts->options, "csv.header");
         if (diags) wr_diags_add(diags, WR_SEV_ERROR, "WR125", at ? at->at : (wr_span){0}, "'csv.header' is for reading; writing a header line is not supported");
         return WR_UNSUPPORTED;
     }
-    if (!flat_columns(schema, diags)) return WR_UNSUPPORTED;
+    if (!flat_columns(opts->schema, diags)) return WR_UNSUPPORTED;
     csv_encoder *e = wr_calloc(1, sizeof *e);
-    *e = (csv_encoder){.base = {encode, encoder_free}, .schema = schema, .style = style};
+    *e = (csv_encoder){.base = {encode, encoder_free}, .schema = opts->schema, .style = style};
     *out = &e->base;
     return WR_OK;
 }

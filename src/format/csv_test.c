@@ -86,8 +86,8 @@ static void csv_written_is_csv_read(void **state) {
     test_chunk(d, text, sizeof text - 1, true, &out);
     wr_encoder *e;
     wr_sbuf     written = {0};
-    wr_options  none = {0};
-    assert_int_equal(wr_format_csv.encoder_new(&t.schema, &none, NULL, &e, NULL), WR_OK);
+    wr_encoder_opts opts = {.schema = &t.schema};
+    assert_int_equal(wr_format_csv.encoder_new(&opts, &e, NULL), WR_OK);
     e->encode(e, out.batches.at[0], 0, 3, &written);
     assert_string_equal(written.at, text);
     e->free(e);

@@ -134,6 +134,7 @@ void wr_decoded_clear(wr_decoded *d) {
     d->batches.n = d->bad.n = d->row_lines.n = 0;
     d->n_records = d->n_lines = d->n_rows = d->n_blank = d->n_tombstones = d->n_redelivered = 0;
     d->want_lines = false;
+    d->failed = WR_OK;
 }
 
 void wr_decoded_free(wr_decoded *d) {

@@ -3,11 +3,12 @@
  * Idea       a decoder turns one chunk (whole records, e.g. lines) straight into columns of the fields that are needed; an encoder appends
  *            rows of a batch to a buffer. Formats are found by name in one table that also lists their options for messages and docs.
  * Bad data   a record that cannot be decoded is reported in wr_decoded.bad with its place, bytes and cause, and leaves no row; the policy
- *            ('on-error') is applied by run/source_task, which knows file and line. A decoder never fails for bad input.
+ *            ('on-error') is applied by run/source_task, which knows file and line. A decoder never fails for bad input; what it needs besides (a schema registry) may fail: wr_decoded.failed.
  * Bounds     records longer than max_record_bytes are bad records. Nesting deeper than 256 is a bad record.
  * Thread     one decoder or encoder per worker.                                                                    */
 #pragma once
 #include "base/diag.h"
+#include "sys/world.h"
 #include "type/datetime.h"
 #include "type/value.h"
 
@@ -46,6 +47,8 @@ typedef struct wr_decoded {     /* reused from chunk to chunk; batches are hande
     uint64_t n_lines, n_rows, n_blank, n_tombstones, n_redelivered;
     bool     want_lines;        /* asked for by the caller: */
     WR_ARR(uint32_t) row_lines; /* per row, the line (from the chunk's start) of its record */
+    wr_status failed;           /* not the records' fault: the world said no (a schema registry); err says how. What was decoded does not count then */
+    wr_err    err;
 } wr_decoded;
 void wr_decoded_clear(wr_decoded *decoded); /* for the next chunk: batches that nobody took are let go, the arrays keep their memory */
 void wr_decoded_free(wr_decoded *decoded);
@@ -62,6 +65,7 @@ typedef struct wr_decoder_opts {
     const bool      *key;         /* per column: part of the PRIMARY KEY (upsert formats), may be NULL */
     wr_options       options;     /* the table's, keys with the format's prefix: 'json.ignore-parse-errors' */
     const wr_tz     *tz;
+    wr_world        *world;       /* for formats that ask a registry */
     uint32_t         batch_rows;
     int64_t          max_record_bytes;
     bool             envelope;    /* records are JSON objects {partition, offset, key, value}: a Kafka log dumped to lines */
@@ -75,6 +79,14 @@ struct wr_decoder {
      * NULL: decode reads them as lines. See records.h. */
     void (*decode_records)(wr_decoder *d, wr_mem *mem, const uint8_t *data, const wr_slice *records, uint32_t n, wr_decoded *out);
 };
+typedef struct wr_encoder_opts {
+    const wr_schema *schema;
+    wr_options       options;     /* as above */
+    const wr_tz     *tz;
+    wr_world        *world;
+    wr_str           topic;       /* of messages; "" */
+    bool             key;         /* messages' keys, not their values */
+} wr_encoder_opts;
 struct wr_encoder {
     /* Appends live rows batch[from_live .. to_live) as records, each ending with a newline. */
     void (*encode)(wr_encoder *e, const wr_batch *batch, uint32_t from_live, uint32_t to_live, wr_sbuf *out);
@@ -87,7 +99,7 @@ struct wr_format {
     bool                  can_write;
     bool                  newline_in_record; /* CSV: a chunk must be cut by split() below, not at any newline */
     wr_status (*decoder_new)(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags);
-    wr_status (*encoder_new)(const wr_schema *schema, const wr_options *options, const wr_tz *tz, wr_encoder **out, wr_diags *diags);
+    wr_status (*encoder_new)(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags);
     /* Length of the longest prefix of data that ends at a record's end; *state carries quoting over calls. NULL: cut at the last newline. */
     size_t (*split)(const uint8_t *data, size_t len, const wr_options *options, uint64_t *state);
 };

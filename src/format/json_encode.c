@@ -195,25 +195,23 @@ static void encode(wr_encoder *base, const wr_batch *batch, uint32_t from_live, 
 
 static void encoder_free(wr_encoder *base) { wr_free(base); }
 
-static wr_status encoder_new(const wr_format *format, const wr_schema *schema, const wr_options *options, bool debezium, wr_encoder **out, wr_diags *diags) {
+static wr_status encoder_new(const wr_format *format, const wr_encoder_opts *opts, bool debezium, wr_encoder **out, wr_diags *diags) {
     wr_json_style style = {0};
     char          key[80];
     *out = NULL;
     snprintf(key, sizeof key, "%s.encode.ignore-null-fields", format->name);
-    if (!wr_json_sep(options, format->specs, format->name, &style.sep, diags)) return WR_USER;
-    if (!wr_option_bool(options, format->specs, key, &style.skip_nulls, diags)) return WR_USER;
+    if (!wr_json_sep(&opts->options, format->specs, format->name, &style.sep, diags)) return WR_USER;
+    if (!wr_option_bool(&opts->options, format->specs, key, &style.skip_nulls, diags)) return WR_USER;
     json_encoder *e = wr_calloc(1, sizeof *e);
-    *e = (json_encoder){.base = {encode, encoder_free}, .schema = schema, .style = style, .debezium = debezium};
+    *e = (json_encoder){.base = {encode, encoder_free}, .schema = opts->schema, .style = style, .debezium = debezium};
     *out = &e->base;
     return WR_OK;
 }
 
-wr_status wr_json_encoder_new(const wr_schema *schema, const wr_options *options, const wr_tz *tz, wr_encoder **out, wr_diags *diags) {
-    (void)tz; /* LTZ is written in UTC with Z */
-    return encoder_new(&wr_format_json, schema, options, false, out, diags);
+wr_status wr_json_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags) { /* LTZ is written in UTC with Z: no use for a time zone */
+    return encoder_new(&wr_format_json, opts, false, out, diags);
 }
 
-wr_status wr_debezium_encoder_new(const wr_schema *schema, const wr_options *options, const wr_tz *tz, wr_encoder **out, wr_diags *diags) {
-    (void)tz;
-    return encoder_new(&wr_format_debezium, schema, options, true, out, diags);
+wr_status wr_debezium_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags) {
+    return encoder_new(&wr_format_debezium, opts, true, out, diags);
 }

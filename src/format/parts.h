@@ -23,5 +23,5 @@ WR_INLINE void wr_rows_set_null(wr_vec *vec, uint32_t row, wr_mem *mem) { wr_vec
 
 /* ---- json.c, json_encode.c ---- */
 bool      wr_json_sep(const wr_options *options, const wr_option_spec *specs, const char *format, char *sep, wr_diags *diags);
-wr_status wr_json_encoder_new(const wr_schema *schema, const wr_options *options, const wr_tz *tz, wr_encoder **out, wr_diags *diags);
-wr_status wr_debezium_encoder_new(const wr_schema *schema, const wr_options *options, const wr_tz *tz, wr_encoder **out, wr_diags *diags);
+wr_status wr_json_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags);
+wr_status wr_debezium_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags);

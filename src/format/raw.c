@@ -97,10 +97,9 @@ static void encode(wr_encoder *e, const wr_batch *batch, uint32_t from_live, uin
 
 static void encoder_free(wr_encoder *e) { wr_free(e); }
 
-static wr_status encoder_new(const wr_schema *schema, const wr_options *options, const wr_tz *tz, wr_encoder **out, wr_diags *diags) {
-    (void)options, (void)tz;
+static wr_status encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags) {
     *out = NULL;
-    if (!one_column(schema, diags)) return WR_USER;
+    if (!one_column(opts->schema, diags)) return WR_USER;
     *out = wr_calloc(1, sizeof **out);
     **out = (wr_encoder){encode, encoder_free};
     return WR_OK;

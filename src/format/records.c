@@ -284,12 +284,20 @@ static void take_values(wr_record_reader *r, const wr_records *records, wr_decod
     out->n_records += records->n;
 }
 
+static void take_failure(const side *s, wr_decoded *out) {
+    out->failed = s->out.failed;
+    out->err = s->out.err;
+}
+
 void wr_record_reader_decode(wr_record_reader *r, const wr_records *records, wr_decoded *out) {
     out->want_lines = true;
     read_side(&r->value, records, records->values, records->value_bytes, records->value_len);
-    if (r->keyed) {
+    if (r->value.out.failed != WR_OK) {
+        take_failure(&r->value, out);
+    } else if (r->keyed) {
         read_keys(r, records);
-        put_together(r, records, out);
+        if (r->key.out.failed != WR_OK) take_failure(&r->key, out);
+        else put_together(r, records, out);
         clear_side(&r->key);
         r->key_batch = NULL;
     } else {
@@ -345,7 +353,7 @@ static wr_status make_decoder(wr_record_reader *r, const wr_record_reader_opts *
         if (key && needed[i]) r->keyed = true;
     }
     s->format = key ? f->key : f->value;
-    wr_decoder_opts d = {.schema = schema, .needed = needed, .options = key ? f->key_options : f->value_options, .tz = opts->tz,
+    wr_decoder_opts d = {.schema = schema, .needed = needed, .options = key ? f->key_options : f->value_options, .tz = opts->tz, .world = opts->world,
                          .batch_rows = key ? WR_RECORDS_MAX : opts->batch_rows, .max_record_bytes = opts->max_record_bytes};
     return s->format->decoder_new(&d, &s->decoder, diags);
 }
@@ -390,18 +398,21 @@ struct wr_record_writer {
     wr_sbuf     text;
 };
 
-wr_status wr_record_writer_new(const wr_record_format *f, const wr_schema *schema, const wr_tz *tz, wr_record_writer **out, wr_diags *diags) {
+wr_status wr_record_writer_new(const wr_record_writer_opts *opts, wr_record_writer **out, wr_diags *diags) {
+    const wr_record_format *f = opts->format;
     *out = NULL;
     wr_record_writer *w = wr_calloc(1, sizeof *w);
     w->arena = wr_arena_new(NULL);
     w->upsert = f->upsert;
-    wr_schema *value = side_schema(w->arena, f, schema, false, &w->value_columns);
-    wr_status  status = f->value->encoder_new(value, &f->value_options, tz, &w->value, diags);
+    wr_schema *value = side_schema(w->arena, f, opts->schema, false, &w->value_columns);
+    wr_encoder_opts e = {.schema = value, .options = f->value_options, .tz = opts->tz, .world = opts->world, .topic = opts->topic};
+    wr_status       status = f->value->encoder_new(&e, &w->value, diags);
     w->n_value = value->n;
     if (status == WR_OK && f->key) {
-        wr_schema *key = side_schema(w->arena, f, schema, true, &w->key_columns);
+        wr_schema *key = side_schema(w->arena, f, opts->schema, true, &w->key_columns);
         w->n_key = key->n;
-        status = f->key->encoder_new(key, &f->key_options, tz, &w->key, diags);
+        e.schema = key, e.options = f->key_options, e.key = true;
+        status = f->key->encoder_new(&e, &w->key, diags);
     }
     if (status != WR_OK) {
         wr_record_writer_free(w);

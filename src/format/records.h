@@ -46,16 +46,24 @@ typedef struct wr_record_reader_opts {
     const wr_schema        *schema;      /* physical columns */
     const uint8_t          *needed;
     const wr_tz            *tz;
+    wr_world               *world;
     uint32_t                batch_rows;
     int64_t                 max_record_bytes;
 } wr_record_reader_opts;
 wr_status wr_record_reader_new(const wr_record_reader_opts *opts, wr_record_reader **out, wr_diags *diags);
 void      wr_record_reader_free(wr_record_reader *reader);
-/* Adds batches of all physical columns to out; out->row_lines says of each row the message. out->want_lines is set. */
+/* Adds batches of all physical columns to out; out->row_lines says of each row the message. out->want_lines is set. out->failed: as a decoder's. */
 void      wr_record_reader_decode(wr_record_reader *reader, const wr_records *records, wr_decoded *out);
 
 typedef struct wr_record_writer wr_record_writer;
-wr_status wr_record_writer_new(const wr_record_format *format, const wr_schema *schema, const wr_tz *tz, wr_record_writer **out, wr_diags *diags);
+typedef struct wr_record_writer_opts {
+    const wr_record_format *format;
+    const wr_schema        *schema;
+    const wr_tz            *tz;
+    wr_world               *world;
+    wr_str                  topic;
+} wr_record_writer_opts;
+wr_status wr_record_writer_new(const wr_record_writer_opts *opts, wr_record_writer **out, wr_diags *diags);
 void      wr_record_writer_free(wr_record_writer *writer);
 /* Live rows [from, to) of the batch as messages: `put` gets key and value (ptr NULL: none; an upsert's deletion has no value), valid until it returns. A status
  * other than WR_OK ends it. */

@@ -1,6 +1,6 @@
 /* remote/curl.h: libcurl, loaded when it is first needed. Private to remote/.
  *
- * Idea       libcurl brings a dozen libraries with it, several MiB of memory that a job without a remote store would pay for its whole life. So nothing
+ * Idea       libcurl brings a dozen libraries with it, several MiB of memory that a job that asks nobody by HTTP would pay for its whole life. So nothing
  *            is linked: the functions stand in one table that curl_load fills (dlopen); the names below are libcurl's own.
  * Thread     curl_load: any; once filled, the table never changes.                                                           */
 #pragma once
@@ -24,6 +24,8 @@ typedef struct curl_table {
 } curl_table;
 extern curl_table curl_lib;
 wr_status curl_load(wr_err *err); /* WR_IO: the library is not there */
+/* A TLS connection that is cut raises SIGPIPE in this thread, which means something else to the program (its reader went away): it is kept off and eaten. */
+CURLcode curl_perform_quietly(CURL *curl);
 
 #define curl_easy_init curl_lib.easy_init
 #define curl_easy_cleanup curl_lib.easy_cleanup

@@ -1,7 +1,9 @@
 /* remote/curl_load.c: finding libcurl's functions. See curl.h. */
 #include "remote/curl.h"
 #include "sys/world.h"
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 
 curl_table curl_lib;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -19,7 +21,21 @@ static void load(void) {
 wr_status curl_load(wr_err *err) {
     pthread_once(&once, load);
     if (!missing) return WR_OK;
-    wr_fail(err, WR_IO, "WR330", "an object store needs libcurl, and %s was not found", missing);
+    wr_fail(err, WR_IO, "WR330", "HTTP needs libcurl, and %s was not found", missing);
     wr_err_hint(err, "apt-get install libcurl4");
     return WR_IO;
+}
+
+CURLcode curl_perform_quietly(CURL *c) {
+    sigset_t pipe_only, before, pending;
+    sigemptyset(&pipe_only);
+    sigaddset(&pipe_only, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
+    sigpending(&pending);
+    bool     had_one = sigismember(&pending, SIGPIPE) == 1;
+    CURLcode code = curl_easy_perform(c);
+    const struct timespec at_once = {0};
+    if (!had_one) while (sigtimedwait(&pipe_only, NULL, &at_once) < 0 && errno == EINTR) {}
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
 }

@@ -5,10 +5,8 @@
  * Answers    only a few elements of the XML are needed; they are found by their tags.                                                    */
 #include "remote/curl.h"
 #include "remote/remote.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <openssl/evp.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,21 +217,6 @@ static wr_status body_sum(request *q, char out[65], wr_err *err) {
     return status;
 }
 
-/* A TLS connection that is cut raises SIGPIPE in this thread, which means something else to the program (its reader went away): it is kept off and eaten. */
-static CURLcode perform_quietly(CURL *c) {
-    sigset_t pipe_only, before, pending;
-    sigemptyset(&pipe_only);
-    sigaddset(&pipe_only, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
-    sigpending(&pending);
-    bool     had_one = sigismember(&pending, SIGPIPE) == 1;
-    CURLcode code = curl_easy_perform(c);
-    const struct timespec at_once = {0};
-    if (!had_one) while (sigtimedwait(&pipe_only, NULL, &at_once) < 0 && errno == EINTR) {}
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return code;
-}
-
 static CURLcode send_once(request *q, const char *sum, const char *url) {
     wr_remote *r = q->r;
     CURL      *c = r->curl;
@@ -275,7 +258,7 @@ static CURLcode send_once(request *q, const char *sum, const char *url) {
         curl_easy_setopt(c, CURLOPT_UPLOAD_BUFFERSIZE, (long)BUFFER);
     }
     curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, q->method);
-    CURLcode code = perform_quietly(c);
+    CURLcode code = curl_perform_quietly(c);
     curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &q->status);
     curl_slist_free_all(headers);
     return code;

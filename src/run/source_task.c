@@ -332,6 +332,7 @@ static wr_status decode(worker *w, turn *t, wr_err *err) {
     }
     if (t->chunk.partition == UINT32_MAX || (!t->chunk.len && t->chunk.rows_from == t->chunk.rows_to)) return WR_OK;
     WR_TRY(s->src->vt->decode(s->src, w->index, &t->chunk, &t->decoded, err));
+    if (t->decoded.failed != WR_OK) return *err = t->decoded.err, t->decoded.failed;
     w->nodes[s->p->index].ctx.now_us = wr_wall_us(w->job->opts.world);
     wr_status status = WR_OK;
     for (uint32_t i = 0; i < t->decoded.batches.n; i++) {

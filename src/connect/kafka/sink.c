@@ -559,7 +559,8 @@ static wr_status make_format(kafka_sink *s, const wr_table_info *t, wr_connect_c
         if (at >= 0) key[n_key++] = (uint32_t)at;
     }
     if (!wr_record_format_read(&s->format, &s->stored, key, n_key, &t->options, t->at, kafka_is_upsert(t), true, s->arena, ctx->diags)) return WR_USER;
-    return wr_record_writer_new(&s->format, &s->stored, ctx->tz, &s->writer, ctx->diags);
+    wr_record_writer_opts opts = {.format = &s->format, .schema = &s->stored, .tz = ctx->tz, .world = ctx->world, .topic = wr_str_trim(wr_option_string(&t->options, kafka_specs, "topic"))};
+    return wr_record_writer_new(&opts, &s->writer, ctx->diags);
 }
 
 wr_status kafka_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {

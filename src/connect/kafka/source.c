@@ -837,7 +837,8 @@ wr_status kafka_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sourc
     if (status == WR_OK) status = read_modes(s, t, ctx);
     if (status == WR_OK) status = read_topics(s, t, ctx);
     s->readers = wr_calloc(s->n_workers, sizeof *s->readers);
-    wr_record_reader_opts opts = {.format = &s->format, .schema = physical, .needed = t->needed, .tz = ctx->tz, .batch_rows = ctx->batch_rows, .max_record_bytes = max_bytes};
+    wr_record_reader_opts opts = {.format = &s->format, .schema = physical, .needed = t->needed, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows,
+                                  .max_record_bytes = max_bytes};
     for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = wr_record_reader_new(&opts, &s->readers[i], ctx->diags);
     if (status == WR_OK) status = open_clients(s, t, ctx, err);
     if (status != WR_OK) {
