@@ -153,6 +153,10 @@ static bool format(const char *name) {
     if (!f) return false;
     printf("Reads%s; a table of this format gives %s.\n\n", f->can_write ? " and writes" : "", CHANGES[f->changes]);
     options(f->specs);
+    if (f->metadata) {
+        puts("\n| metadata | type | |\n|---|---|---|");
+        for (const wr_format_metadata *m = f->metadata; m->key; m++) printf("| `value.%s` | `%s` | %s |\n", m->key, m->type, m->doc);
+    }
     return true;
 }
 

@@ -260,6 +260,12 @@ static void check_columns(const wr_table_info *t, const char *format, wr_diags *
     }
 }
 
+static void check_metadata(const wr_table_info *t, const wr_format *format, wr_arena *arena, wr_diags *diags) {
+    const wr_schema *columns;
+    const wr_str    *keys;
+    wr_format_metadata_pick(format, t->schema, t->n_physical, t->metadata_keys, t->at, arena, &columns, &keys, diags);
+}
+
 bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *diags) {
     uint32_t            before = diags->n_errors;
     const wr_connector *c = check_connector(t, as_source, diags);
@@ -278,6 +284,7 @@ bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *di
     }
     if (format) sets.at[sets.n++] = format->specs;
     if (format && as_source) check_columns(t, format->name, diags);
+    if (format && as_source) check_metadata(t, format, arena, diags);
     check_options(t, c, &sets, &records, format, diags);
     wr_arena_free(arena);
     for (const wr_option_spec *s = c->specs; s->key; s++)

@@ -435,8 +435,11 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
     if (s->n_cols == s->n_physical) return WR_OK;
     for (uint32_t b = from; b < out->batches.n; b++) {
         wr_batch *inner = out->batches.at[b], *whole = wr_batch_derive(inner, s->n_cols);
+        uint32_t  own = s->n_physical; /* the format's metadata columns stand behind the physical ones */
         wr_mem_keep(whole->mem, chunk->mem);
-        for (uint32_t c = s->n_physical; c < s->n_cols; c++) fill_metadata(note, whole, s->metadata_keys[c - s->n_physical], &whole->cols[c], s->schema->fields[c].type);
+        for (uint32_t c = s->n_physical; c < s->n_cols; c++)
+            if (wr_format_is_metadata(s->metadata_keys[c - s->n_physical])) whole->cols[c] = inner->cols[own++];
+            else fill_metadata(note, whole, s->metadata_keys[c - s->n_physical], &whole->cols[c], s->schema->fields[c].type);
         wr_batch_unref(inner);
         out->batches.at[b] = whole;
     }
@@ -631,6 +634,7 @@ static bool check_metadata(const wr_table_info *t, wr_connect_ctx *ctx) {
     for (uint32_t c = t->n_physical; c < t->schema->n; c++) {
         wr_str  key = t->metadata_keys[c - t->n_physical];
         wr_type type = t->schema->fields[c].type;
+        if (wr_format_is_metadata(key)) continue; /* the format's */
         bool    size = wr_str_eq(key, WR_STR("file.size")), time = wr_str_eq(key, WR_STR("file.modification-time"));
         bool    text = wr_str_eq(key, WR_STR("file.path")) || wr_str_eq(key, WR_STR("file.name"));
         if ((size && type.id == WR_T_BIGINT) || (time && type.id == WR_T_TIMESTAMP_LTZ) || (text && wr_type_is_string(type))) continue;
@@ -672,8 +676,9 @@ wr_status file_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source
     for (uint32_t i = 0; i < t->n_key; i++) key[t->key[i]] = true;
     wr_schema *physical = wr_new(ctx->arena, wr_schema); /* outlives the decoders, which borrow it */
     *physical = s->physical;
-    wr_decoder_opts opts = {.schema = physical, .needed = t->needed, .key = key, .options = t->options, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows,
+    wr_decoder_opts opts = {.schema = physical, .needed = wr_format_needed(t->schema, t->n_physical, t->metadata_keys, t->needed, ctx->arena), .key = key, .options = t->options, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows,
                             .max_record_bytes = s->max_record_bytes, .envelope = s->envelope};
+    if (!wr_format_metadata_pick(format, t->schema, t->n_physical, t->metadata_keys, t->at, ctx->arena, &opts.metadata, &opts.metadata_keys, ctx->diags)) status = WR_USER;
     for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = format->decoder_new(&opts, &s->decoders[i], ctx->diags);
     if (status == WR_UNSUPPORTED) status = WR_USER;
     file_list found = {0};

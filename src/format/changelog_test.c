@@ -157,9 +157,114 @@ static void debezium_written(void **state) {
     wr_batch_unref(batch);
 }
 
+static void canal_rows(void **state) { /* batches of rows, partial old images per row, DDL, nothing at all */
+    (void)state;
+    wr_field   f[] = {FIELD("id", wr_type_not_null(INT_)), FIELD("v", STR_), FIELD("w", STR_)};
+    test_table t = TABLE("canal-json", f);
+    wr_decoded n;
+    const char text[] = "{\"data\":[{\"id\":\"1\",\"v\":\"a\",\"w\":\"p\"},{\"id\":2,\"v\":\"b\",\"w\":\"q\"}],\"old\":null,\"type\":\"INSERT\"}\n"
+                        "{\"data\":[{\"id\":1,\"v\":\"c\",\"w\":\"p\"},{\"id\":2,\"v\":\"b\",\"w\":\"r\"}],\"old\":[{\"v\":\"a\"},{\"w\":null}],\"type\":\"UPDATE\"}\n"
+                        "{\"data\":null,\"isDdl\":true,\"sql\":\"ALTER TABLE x\",\"type\":\"ALTER\"}\n{\"type\":\"CREATE\"}\n{\"data\":[],\"type\":\"INSERT\"}\nnull\n"
+                        "{\"type\":\"DELETE\",\"data\":[{\"v\":\"b\"}]}\n";
+    for (t.batch_rows = 1; t.batch_rows < 5; t.batch_rows++) {
+        char *got = test_decode(&t, text, sizeof text - 1, &n);
+        assert_string_equal(got, "+I[1, a, p]\n+I[2, b, q]\n-U[1, a, p]\n+U[1, c, p]\n-U[2, b, NULL]\n+U[2, b, r]\n-D[NULL, b, NULL]\n");
+        wr_free(got);
+        assert_int_equal(n.n_records, 7);
+        assert_int_equal(n.n_blank, 3);
+        assert_int_equal(n.n_tombstones, 1);
+    }
+}
+
+static void canal_records_are_whole(void **state) { /* the last row of a record is wrong: none of its rows is taken, whatever the size of batches */
+    (void)state;
+    wr_field   f[] = {FIELD("id", INT_)};
+    test_table t = TABLE("canal-json", f);
+    const char text[] = "{\"data\":[{\"id\":1}],\"type\":\"INSERT\"}\n{\"data\":[{\"id\":2},{\"id\":3},{\"id\":4},{\"id\":5},{\"id\":\"x\"}],\"type\":\"INSERT\"}\n"
+                        "{\"data\":[{\"id\":6},{\"id\":7}],\"old\":[{\"id\":5}],\"type\":\"UPDATE\"}\n{\"data\":[{\"id\":8},7],\"type\":\"INSERT\"}\n{\"data\":[{\"id\":9}],\"type\":\"INSERT\"}\n";
+    for (t.batch_rows = 1; t.batch_rows < 8; t.batch_rows++)
+        EXPECT(&t, text, "+I[1]\n!wrong type 1:36 field 'id': expected INT, got \"x\"\n!missing field 2:110 \"old\" has fewer rows than \"data\"\n!malformed 3:172 JSON: expected an object, got 7\n+I[9]\n");
+}
+
+static void canal_trouble(void **state) {
+    (void)state;
+    wr_field        f[] = {FIELD("id", INT_)};
+    const wr_option only[] = {OPTION("canal-json.table.include", "t\\d+"), OPTION("canal-json.database.include", "d|e")};
+    test_table      t = TABLE("canal-json", f);
+    EXPECT(&t, "{\"type\":\"TRUNCATE\",\"isDdl\":true}\n{\"type\":\"UPDATE\",\"data\":[{\"id\":1}]}\n{\"type\":\"INSERT\"}\n{\"id\":1}\n{\"type\":\"insert\",\"data\":[]}\n",
+           "!malformed 0:0 TRUNCATE takes rows away without naming them\n!missing field 1:33 an UPDATE without \"old\", the array of what the rows were\n"
+           "!missing field 2:69 no \"data\" that is an array of rows\n!missing field 3:87 no \"type\" that says what happened: not a record of this format\n"
+           "!malformed 4:96 \"type\" is \"insert\"; only \"INSERT\", \"UPDATE\", \"DELETE\" and DDL are known\n");
+    t.options = only, t.n_options = 2;
+    EXPECT(&t, "{\"database\":\"d\",\"table\":\"t12\",\"type\":\"INSERT\",\"data\":[{\"id\":1}]}\n{\"database\":\"d\",\"table\":\"t12x\",\"type\":\"INSERT\",\"data\":[{\"id\":2}]}\n"
+               "{\"database\":\"dd\",\"table\":\"t1\",\"type\":\"what\"}\n{\"database\":\"e\",\"type\":\"INSERT\",\"data\":[{\"id\":3}]}\n",
+           "+I[1]\n!missing field 3:176 no \"table\", which 'canal-json.table.include' asks for\n");
+    const wr_option wrong[] = {OPTION("canal-json.table.include", "(")};
+    wr_decoder_opts opts = {.schema = &t.schema, .options = {1, wrong}};
+    wr_diags        diags;
+    wr_decoder     *d;
+    wr_diags_init(&diags);
+    assert_int_equal(wr_format_canal.decoder_new(&opts, &d, &diags), WR_USER);
+    assert_int_equal(diags.n_errors, 1);
+    wr_diags_free(&diags);
+}
+
+static void maxwell_and_ogg(void **state) {
+    (void)state;
+    wr_field   f[] = {FIELD("id", INT_), FIELD("v", STR_)};
+    test_table m = TABLE("maxwell-json", f), o = TABLE("ogg-json", f);
+    EXPECT(&m, "{\"type\":\"bootstrap-start\",\"data\":{}}\n{\"type\":\"bootstrap-insert\",\"data\":{\"id\":1,\"v\":\"a\"}}\n{\"type\":\"update\",\"data\":{\"id\":1,\"v\":\"b\"},\"old\":{\"v\":\"a\"}}\n"
+               "{\"type\":\"update\",\"data\":{\"id\":1,\"v\":\"b\"}}\n{\"type\":\"table-alter\"}\n{\"type\":\"table-drop\"}\n{\"type\":\"delete\",\"data\":{\"id\":1,\"v\":\"b\"}}\n{\"type\":\"update\",\"data\":{\"id\":1},\"old\":{\"id\":\"x\"}}\n",
+           "+I[1, a]\n-U[1, a]\n+U[1, b]\n!missing field 3:147 an update without \"old\", what the row was\n!malformed 5:212 table-drop takes rows away without naming them\n-D[1, b]\n"
+           "!wrong type 7:276 field 'id': expected INT, got \"x\"\n");
+    EXPECT(&o, "{\"op_type\":\"I\",\"after\":{\"id\":1,\"v\":\"a\"}}\n{\"op_type\":\"U\",\"before\":{\"id\":1,\"v\":\"a\"},\"after\":{\"id\":1,\"v\":\"b\"}}\n{\"op_type\":\"D\",\"before\":{\"id\":1}}\n{\"op_type\":\"U\",\"after\":{\"id\":1}}\n{\"op_type\":\"T\"}\n",
+           "+I[1, a]\n-U[1, a]\n+U[1, b]\n-D[1, NULL]\n!missing field 3:142 op_type \"U\" without \"before\": the source table needs supplemental logging of all columns, so that the old row is in the log\n"
+           "!malformed 4:175 \"op_type\" is \"T\"; only \"I\", \"U\" and \"D\" are known\n");
+}
+
+static void debezium_metadata(void **state) {
+    (void)state;
+    static wr_type pair[2];
+    pair[0] = pair[1] = STR_;
+    wr_type    map = {.id = WR_T_MAP, .nullable = 1, .n_kids = 2, .kids = pair};
+    wr_field   f[] = {FIELD("id", INT_)};
+    wr_field   m[] = {FIELD("t", wr_type_prec(WR_T_TIMESTAMP_LTZ, 3)), FIELD("s", wr_type_prec(WR_T_TIMESTAMP_LTZ, 9)), FIELD("db", wr_type_not_null(STR_)), FIELD("p", map), FIELD("schema", STR_)};
+    wr_str     keys[] = {WR_STR("ingestion-timestamp"), WR_STR("source.timestamp"), WR_STR("source.database"), WR_STR("source.properties"), WR_STR("schema")};
+    test_table t = TABLE("debezium-json", f);
+    t.metadata = (wr_schema){5, m};
+    t.metadata_keys = keys;
+    EXPECT(&t, "{\"schema\":{\"a\": [1]},\"payload\":{\"after\":{\"id\":1},\"op\":\"c\",\"ts_ms\":1589373515477,\"source\":{\"ts_ms\":\"1\",\"db\":\"inv\"}}}\n{\"after\":{\"id\":2},\"op\":\"r\",\"source\":{\"db\":\"x\",\"n\":{\"k\":1},\"z\":null}}\n"
+               "{\"after\":{\"id\":3},\"op\":\"c\"}\n{\"after\":{\"id\":3},\"op\":\"c\",\"ts_ms\":\"soon\",\"source\":{\"db\":\"x\"}}\n",
+           "+I[1, 2020-05-13 12:38:35.477, 1970-01-01 00:00:00.001000000, inv, {ts_ms=1, db=inv}, {\"a\":[1]}]\n+I[2, NULL, NULL, x, {db=x, n={\"k\":1}, z=NULL}, NULL]\n"
+           "!NULL in NOT NULL column 2:185 metadata 'source.database' is missing, and its column is NOT NULL\n!wrong type 3:213 field 'ingestion-timestamp': expected BIGINT, got \"soon\"\n");
+}
+
+static void forms_written(void **state) {
+    (void)state;
+    static const struct { const char *format, *expected, *short_expected; } cases[] = {
+        {"canal-json", "{\"data\":[{\"a\":1,\"b\":null}],\"type\":\"INSERT\"}\n{\"data\":[{\"a\":2,\"b\":null}],\"type\":\"DELETE\"}\n", "{\"data\":[{\"a\":1}],\"type\":\"INSERT\"}\n{\"data\":[{\"a\":2}],\"type\":\"DELETE\"}\n"},
+        {"maxwell-json", "{\"data\":{\"a\":1,\"b\":null},\"type\":\"insert\"}\n{\"data\":{\"a\":2,\"b\":null},\"type\":\"delete\"}\n", "{\"data\":{\"a\":1},\"type\":\"insert\"}\n{\"data\":{\"a\":2},\"type\":\"delete\"}\n"},
+        {"ogg-json", "{\"before\":null,\"after\":{\"a\":1,\"b\":null},\"op_type\":\"I\"}\n{\"before\":{\"a\":2,\"b\":null},\"after\":null,\"op_type\":\"D\"}\n", "{\"after\":{\"a\":1},\"op_type\":\"I\"}\n{\"before\":{\"a\":2},\"op_type\":\"D\"}\n"},
+        {"debezium-json", "{\"before\":null,\"after\":{\"a\":1,\"b\":null},\"op\":\"c\"}\n{\"before\":{\"a\":2,\"b\":null},\"after\":null,\"op\":\"d\"}\n", "{\"after\":{\"a\":1},\"op\":\"c\"}\n{\"before\":{\"a\":2},\"op\":\"d\"}\n"}};
+    wr_field   f[] = {FIELD("a", INT_), FIELD("b", STR_)};
+    test_table t = TABLE("debezium-json", f);
+    wr_batch  *rows = decode_one(&t, "{\"after\":{\"a\":1},\"op\":\"c\"}\n{\"before\":{\"a\":2},\"op\":\"d\"}\n");
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
+        for (uint32_t left_out = 0; left_out < 2; left_out++) {
+            char key[80];
+            snprintf(key, sizeof key, "%s.encode.ignore-null-fields", cases[i].format);
+            wr_option option = {wr_str_of(key), WR_STR("true"), {0}};
+            char     *got = encode(cases[i].format, &t, rows, &option, left_out);
+            assert_string_equal(got, left_out ? cases[i].short_expected : cases[i].expected);
+            wr_free(got);
+        }
+    wr_batch_unref(rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(debezium_ops), cmocka_unit_test(debezium_trouble), cmocka_unit_test(debezium_in_an_envelope), cmocka_unit_test(upserts),
+        cmocka_unit_test(debezium_ops), cmocka_unit_test(canal_rows), cmocka_unit_test(canal_records_are_whole), cmocka_unit_test(canal_trouble), cmocka_unit_test(maxwell_and_ogg),
+        cmocka_unit_test(debezium_metadata), cmocka_unit_test(forms_written), cmocka_unit_test(debezium_trouble), cmocka_unit_test(debezium_in_an_envelope), cmocka_unit_test(upserts),
         cmocka_unit_test(redelivered_and_empty), cmocka_unit_test(json_written_is_json_read), cmocka_unit_test(debezium_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

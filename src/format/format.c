@@ -84,7 +84,7 @@ const char *wr_bad_kind_name(wr_bad_kind kind) {
     return (unsigned)kind < WR_COUNT_OF(names) ? names[kind] : "unknown";
 }
 
-static const wr_format *const formats[] = {&wr_format_json, &wr_format_csv, &wr_format_raw, &wr_format_debezium, &wr_format_upsert};
+static const wr_format *const formats[] = {&wr_format_json, &wr_format_csv, &wr_format_raw, &wr_format_debezium, &wr_format_canal, &wr_format_maxwell, &wr_format_ogg, &wr_format_upsert};
 
 const wr_format *const *wr_formats(size_t *n) {
     *n = WR_COUNT_OF(formats);
@@ -112,13 +112,76 @@ void wr_formats_hint(wr_diags *diags, wr_str name, bool for_write) {
 }
 
 bool wr_options_skip_bad(const wr_options *options) {
-    static const char *const keys[] = {"json.ignore-parse-errors", "csv.ignore-parse-errors", "debezium-json.ignore-parse-errors",
-                                       "upsert-json.ignore-parse-errors"};
-    for (size_t i = 0; i < WR_COUNT_OF(keys); i++) {
-        const wr_option *found = wr_options_find(options, keys[i]);
-        if (found && wr_str_ieq(wr_str_trim(found->value), WR_STR("true"))) return true;
+    const wr_str side = WR_STR("value."), option = WR_STR(".ignore-parse-errors");
+    for (uint32_t i = 0; i < options->n; i++) {
+        wr_str key = options->at[i].key;
+        if (!wr_str_ieq(wr_str_trim(options->at[i].value), WR_STR("true"))) continue;
+        if (wr_str_starts(key, side)) key = (wr_str){key.ptr + side.len, key.len - side.len};
+        if (key.len <= option.len || memcmp(key.ptr + key.len - option.len, option.ptr, option.len)) continue;
+        if (wr_format_find((wr_str){key.ptr, key.len - option.len})) return true;
     }
     return false;
+}
+
+/* ---- metadata columns ---- */
+
+static const char FRAME[] = "value.";
+
+bool wr_format_is_metadata(wr_str key) { return wr_str_starts(key, WR_STR("value.")); }
+
+static bool type_fits(wr_type type, const char *wants) {
+    if (!strcmp(wants, "TIMESTAMP_LTZ")) return type.id == WR_T_TIMESTAMP_LTZ;
+    if (!strcmp(wants, "STRING")) return wr_type_is_string(type);
+    if (!strcmp(wants, "ARRAY<STRING>")) return type.id == WR_T_ARRAY && wr_type_is_string(type.kids[0]);
+    if (type.id != WR_T_MAP || !wr_type_is_string(type.kids[0])) return false;
+    return !strcmp(wants, "MAP<STRING, INT>") ? type.kids[1].id == WR_T_INT : wr_type_is_string(type.kids[1]);
+}
+
+static bool check_metadata(const wr_format *format, wr_str key, wr_type type, wr_span at, wr_diags *diags) {
+    wr_sbuf known = {0};
+    for (const wr_format_metadata *m = format->metadata; m && m->key; m++) {
+        if (wr_str_eq(key, wr_str_of(m->key))) {
+            wr_sbuf_free(&known);
+            if (type_fits(type, m->type)) return true;
+            wr_diags_add(diags, WR_SEV_ERROR, "WR126", at, "the metadata column '%s%.*s' must be of type %s", FRAME, WR_FMT(key), m->type);
+            return false;
+        }
+        wr_sbuf_printf(&known, "%s%s%s", known.len ? ", " : "", FRAME, m->key);
+    }
+    wr_diags_add(diags, WR_SEV_ERROR, "WR126", at, "the format '%s' has no metadata '%s%.*s'", format->name, FRAME, WR_FMT(key));
+    wr_diags_hint(diags, known.len ? "there are: %s" : "it has none at all", known.at);
+    wr_sbuf_free(&known);
+    return false;
+}
+
+bool wr_format_metadata_pick(const wr_format *format, const wr_schema *schema, uint32_t n_physical, const wr_str *keys, wr_span at, wr_arena *arena, const wr_schema **out,
+                             const wr_str **out_keys, wr_diags *diags) {
+    wr_schema *picked = wr_new(arena, wr_schema);
+    wr_field  *fields = wr_new_n(arena, wr_field, schema->n + 1);
+    wr_str    *names = wr_new_n(arena, wr_str, schema->n + 1);
+    *out = NULL;
+    for (uint32_t c = n_physical; c < schema->n; c++) {
+        wr_str key = keys[c - n_physical];
+        if (!wr_format_is_metadata(key)) continue;
+        key = (wr_str){key.ptr + sizeof FRAME - 1, key.len - (sizeof FRAME - 1)};
+        if (!check_metadata(format, key, schema->fields[c].type, at, diags)) return false;
+        names[picked->n] = key;
+        fields[picked->n++] = schema->fields[c];
+    }
+    picked->fields = fields;
+    *out_keys = names;
+    if (picked->n) *out = picked;
+    return true;
+}
+
+const uint8_t *wr_format_needed(const wr_schema *schema, uint32_t n_physical, const wr_str *keys, const uint8_t *needed, wr_arena *arena) {
+    if (!needed) return NULL;
+    uint8_t *mine = wr_arena_calloc(arena, schema->n + 1);
+    uint32_t n = n_physical;
+    memcpy(mine, needed, n_physical);
+    for (uint32_t c = n_physical; c < schema->n; c++)
+        if (wr_format_is_metadata(keys[c - n_physical])) mine[n++] = needed[c];
+    return mine;
 }
 
 void wr_bad_add(wr_decoded *out, wr_bad_kind kind, uint64_t line, uint64_t offset, wr_str raw, const char *message) {

@@ -68,6 +68,8 @@ typedef struct wr_decoder_opts {
     wr_world        *world;       /* for formats that ask a registry */
     uint32_t         batch_rows;
     int64_t          max_record_bytes;
+    const wr_schema *metadata;    /* columns from the record's frame (wr_format.metadata), behind the schema's in every batch and in `needed`; NULL: none */
+    const wr_str    *metadata_keys;
     bool             envelope;    /* records are JSON objects {partition, offset, key, value}: a Kafka log dumped to lines */
 } wr_decoder_opts;
 struct wr_decoder {
@@ -92,10 +94,12 @@ struct wr_encoder {
     void (*encode)(wr_encoder *e, const wr_batch *batch, uint32_t from_live, uint32_t to_live, wr_sbuf *out);
     void (*free)(wr_encoder *e);
 };
+typedef struct wr_format_metadata { const char *key, *type, *doc; } wr_format_metadata; /* METADATA FROM 'value.KEY'; TIMESTAMP_LTZ: of any precision */
 struct wr_format {
     const char           *name;      /* "json" */
     const wr_option_spec *specs;     /* ends with key == NULL */
     wr_format_changes     changes;   /* what a source of this format produces */
+    const wr_format_metadata *metadata; /* ends with key == NULL; NULL: none */
     bool                  can_write;
     bool                  newline_in_record; /* CSV: a chunk must be cut by split() below, not at any newline */
     wr_status (*decoder_new)(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags);
@@ -106,6 +110,14 @@ struct wr_format {
 const wr_format *wr_format_find(wr_str name);
 const wr_format *const *wr_formats(size_t *n); /* for messages and docs */
 void wr_formats_hint(wr_diags *diags, wr_str name, bool for_write); /* for the last diagnostic: the nearest name, and what there is */
+
+/* Metadata columns of a format: those of a table's columns [n_physical, schema->n) whose key begins with 'value.'. Their schema and keys for
+ * wr_decoder_opts in *out and *out_keys (arena); *out NULL if there is none. False: a column that this format does not have, or of another type. */
+bool wr_format_is_metadata(wr_str key);
+bool wr_format_metadata_pick(const wr_format *format, const wr_schema *schema, uint32_t n_physical, const wr_str *keys, wr_span at, wr_arena *arena, const wr_schema **out,
+                             const wr_str **out_keys, wr_diags *diags);
+/* `needed` of the decoder's columns out of the table's. */
+const uint8_t *wr_format_needed(const wr_schema *schema, uint32_t n_physical, const wr_str *keys, const uint8_t *needed, wr_arena *arena);
 
 /* True if the table says '<format>.ignore-parse-errors' = 'true': bad records are reported in wr_decoded.bad all the same, but the policy
  * for them is 'skip' unless 'on-error' says otherwise. */
@@ -121,7 +133,11 @@ uint64_t wr_envelope_mark(uint8_t *data, size_t len, wr_envelope_seen *seen);
 
 /* One row as a JSON object, for sinks that print: with "op" first if op is given. exact: DECIMAL as text with its scale, timestamps with all
  * digits of their precision. */
-typedef struct wr_json_style { char sep; bool skip_nulls, exact; } wr_json_style;
+typedef struct wr_json_style {
+    char        sep;
+    bool        skip_nulls, exact, drop_null_keys;
+    const char *null_key; /* of a MAP, with its quotes; NULL: "null" */
+} wr_json_style;
 void wr_json_value(const wr_vec *vec, uint32_t row, const wr_json_style *style, wr_sbuf *out);
 void wr_json_row(const wr_schema *schema, const wr_batch *batch, uint32_t row, const char *op, const wr_json_style *style, wr_sbuf *out);
 /* One row as a line of CSV (RFC 4180), with "op" first if op is given: NULL is nothing, the empty text is "". */

@@ -8,35 +8,14 @@
  * Invariant  rows and bad records come out in the order of the lines. Strings are borrowed from the chunk; the batch keeps it.
  * Thread     one decoder a worker. Memory: plans in an arena, stage 1's places (4 bytes per byte of a block).          */
 #define _GNU_SOURCE 1 /* memrchr, memmem */
-#include "format/json_row.h"
-#include "format/json_simd.h"
+#include "format/json_decoder.h"
 #include <stdio.h>
 
 enum { BLOCK_BYTES = 128 * 1024, RAW_SHOWN = 200 };
-typedef enum record_form { FORM_PLAIN, FORM_DEBEZIUM, FORM_UPSERT } record_form;
-
-typedef struct json_decoder {
-    wr_decoder      base;
-    wr_arena       *arena;
-    wr_simd        *simd, *inner_simd; /* inner: of an envelope's value */
-    json_object    *row, *key_row;
-    int32_t         key_col;           /* the only key column, or -1 */
-    record_form     form;
-    wr_decoder_opts opts;
-    json_reader     proto;
-    /* the chunk at hand */
-    wr_mem         *chunk_mem;
-    const uint8_t  *data;
-    wr_decoded     *out;
-    uint64_t        line;
-    wr_batch       *batch;
-    uint8_t        *kinds;             /* of the batch; NULL for append-only formats */
-    uint32_t        n_rows, capacity;
-} json_decoder;
 
 /* ---- the batch being filled ---- */
 
-static void close_batch(json_decoder *d) {
+void json_close_batch(json_decoder *d) {
     if (!d->batch) return;
     if (d->n_rows) {
         wr_rows_close(d->batch, d->n_rows);
@@ -48,47 +27,27 @@ static void close_batch(json_decoder *d) {
     d->n_rows = 0;
 }
 
-/* Makes room for `rows` more rows in one batch. */
-static void need_rows(json_decoder *d, uint32_t rows) {
-    if (d->batch && d->n_rows + rows > d->capacity) close_batch(d);
+void json_need_rows(json_decoder *d, uint32_t rows) {
+    if (d->batch && d->n_rows + rows > d->capacity) json_close_batch(d);
     if (d->batch) return;
     d->capacity = WR_MAX(d->capacity, rows);
-    d->batch = wr_rows_open(d->opts.schema, d->opts.needed, d->capacity, d->form != FORM_PLAIN);
+    d->batch = wr_rows_open(&d->all, d->all_needed, d->capacity, d->form != FORM_PLAIN);
     d->kinds = (uint8_t *)(uintptr_t)d->batch->kinds;
     if (d->chunk_mem) wr_mem_keep(d->batch->mem, d->chunk_mem);
-}
-
-WR_INLINE void add_row(json_decoder *d, wr_kind kind) {
-    if (d->kinds) d->kinds[d->n_rows] = (uint8_t)kind;
-    if (WR_UNLIKELY(d->out->want_lines)) wr_arr_push(&d->out->row_lines, (uint32_t)d->line);
-    d->n_rows++;
-    d->out->n_rows++;
 }
 
 /* ---- records ----
  * Each handler reads the record at ix and returns the place after it, or NULL with the fault in r. */
 
-static const uint32_t *read_row(json_decoder *d, json_reader *r, const uint32_t *ix, uint32_t row) {
-    r->mem = d->batch->mem;
-    return json_row_read(r, d->row, ix, d->batch->cols, row);
-}
-
-static const uint32_t *record_done(json_reader *r, const uint32_t *ix) {
-    return WR_LIKELY(*ix >= r->end) ? ix : json_fault(r, WR_BAD_MALFORMED, *ix, "JSON: text after the end of the record");
-}
-
 static const uint32_t *record_plain(json_decoder *d, json_reader *r, const uint32_t *ix) {
-    need_rows(d, 1);
-    ix = read_row(d, r, ix, d->n_rows);
-    if (WR_UNLIKELY(!ix || !record_done(r, ix))) return NULL;
-    add_row(d, WR_KIND_INSERT);
+    json_need_rows(d, 1);
+    ix = json_read_row(d, r, ix, d->n_rows);
+    if (WR_UNLIKELY(!ix || !json_record_done(r, ix))) return NULL;
+    json_add_row(d, WR_KIND_INSERT);
     return ix;
 }
 
-static bool is_null(const json_reader *r, const uint32_t *ix) { return r->end - *ix >= 4 && !memcmp(r->data + *ix, "null", 4); }
-
-/* Finds the values of some keys of the object at ix (the last of each); NULL where there is none. */
-static const uint32_t *scan_object(json_reader *r, const uint32_t *ix, const char *const *names, const uint32_t **values, uint32_t n) {
+const uint32_t *json_scan_object(json_reader *r, const uint32_t *ix, const char *const *names, const uint32_t **values, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) values[i] = NULL;
     if (*ix >= r->end || r->data[*ix] != '{') return json_fault(r, WR_BAD_MALFORMED, *ix, "JSON: expected an object");
     ix++;
@@ -107,60 +66,6 @@ static const uint32_t *scan_object(json_reader *r, const uint32_t *ix, const cha
         if (c == '}') return ix;
         if (c != ',') return json_fault(r, WR_BAD_MALFORMED, ix[-1], "JSON: expected ',' or '}' after the value of \"%.*s\"", (int)WR_MIN(key.len, 60u), key.ptr);
     }
-}
-
-static const uint32_t *debezium_row(json_decoder *d, json_reader *r, const uint32_t *ix, bool old, uint32_t row, char op) {
-    if (ix && !is_null(r, ix)) {
-        r->allow_null = old;
-        return read_row(d, r, ix, row);
-    }
-    if (old)
-        return json_fault(r, WR_BAD_MISSING, ix ? *ix : 0, "op \"%c\" without \"before\": the source table needs REPLICA IDENTITY FULL, so that the old row is in the log", op);
-    return json_fault(r, WR_BAD_MISSING, ix ? *ix : 0, "op \"%c\" without \"after\"", op);
-}
-
-static const uint32_t *record_debezium(json_decoder *d, json_reader *r, const uint32_t *ix) {
-    static const char *const names[] = {"before", "after", "op", "payload"};
-    const uint32_t          *v[4], *inner[4];
-    if (is_null(r, ix)) {
-        if (!record_done(r, ix + 1)) return NULL;
-        d->out->n_tombstones++, d->out->n_records++;
-        return ix + 1;
-    }
-    const uint32_t *next = scan_object(r, ix, names, v, 4);
-    if (!next || !record_done(r, next)) return NULL;
-    if (!v[2] && v[3]) { /* {"schema": ..., "payload": {...}} */
-        if (is_null(r, v[3])) {
-            d->out->n_tombstones++, d->out->n_records++;
-            return next;
-        }
-        if (!scan_object(r, v[3], names, inner, 4)) return NULL;
-        memcpy(v, inner, sizeof v);
-    }
-    wr_str op;
-    if (!v[2] || r->data[*v[2]] != '"' || !json_string_raw(r, v[2], &op) || op.len != 1)
-        return json_fault(r, WR_BAD_MISSING, v[2] ? *v[2] : *ix, "no \"op\" that is \"c\", \"r\", \"u\" or \"d\": not a Debezium record");
-    need_rows(d, 2);
-    uint32_t row = d->n_rows;
-    switch (*op.ptr) {
-    case 'c':
-    case 'r':
-        if (!debezium_row(d, r, v[1], false, row, *op.ptr)) return NULL;
-        add_row(d, WR_KIND_INSERT);
-        break;
-    case 'u':
-        if (!debezium_row(d, r, v[0], true, row, 'u') || !debezium_row(d, r, v[1], false, row + 1, 'u')) return NULL;
-        add_row(d, WR_KIND_UPDATE_BEFORE);
-        add_row(d, WR_KIND_UPDATE_AFTER);
-        break;
-    case 'd':
-        if (!debezium_row(d, r, v[0], true, row, 'd')) return NULL;
-        add_row(d, WR_KIND_DELETE);
-        break;
-    default: return json_fault(r, WR_BAD_MALFORMED, *v[2], "\"op\" is \"%c\"; only \"c\", \"r\", \"u\" and \"d\" are known", *op.ptr);
-    }
-    d->out->n_records++;
-    return next;
 }
 
 /* ---- the envelope ---- */
@@ -201,7 +106,7 @@ static bool index_inner(json_decoder *d, json_reader *r, json_reader *inner, wr_
 
 /* A null value: the row of this key goes. */
 static bool delete_key(json_decoder *d, json_reader *r, const uint32_t *key) {
-    if (!key || is_null(r, key)) return json_fault(r, WR_BAD_MISSING, key ? *key : 0, "a null value without \"key\": there is nothing to delete");
+    if (!key || json_is_null(r, key)) return json_fault(r, WR_BAD_MISSING, key ? *key : 0, "a null value without \"key\": there is nothing to delete");
     wr_str   text;
     uint32_t row = d->n_rows;
     if (!value_text(d, r, key, "key", &text)) return false;
@@ -225,14 +130,14 @@ static bool delete_key(json_decoder *d, json_reader *r, const uint32_t *key) {
 static const uint32_t *record_envelope(json_decoder *d, json_reader *r, const uint32_t *ix) {
     static const char *const names[] = {"partition", "offset", "key", "value"};
     const uint32_t          *v[4];
-    const uint32_t          *next = scan_object(r, ix, names, v, 4);
-    if (!next || !record_done(r, next)) return NULL;
+    const uint32_t          *next = json_scan_object(r, ix, names, v, 4);
+    if (!next || !json_record_done(r, next)) return NULL;
     if (!v[3]) return json_fault(r, WR_BAD_MISSING, *ix, "no \"value\": the lines must be {\"partition\", \"offset\", \"key\", \"value\"}");
-    need_rows(d, 2);
-    if (is_null(r, v[3])) {
+    json_need_rows(d, 2);
+    if (json_is_null(r, v[3])) {
         if (d->form == FORM_UPSERT) {
             if (!delete_key(d, r, v[2])) return NULL;
-            add_row(d, WR_KIND_DELETE);
+            json_add_row(d, WR_KIND_DELETE);
         }
         d->out->n_tombstones++, d->out->n_records++;
         return next;
@@ -246,12 +151,12 @@ static const uint32_t *record_envelope(json_decoder *d, json_reader *r, const ui
         return next;
     }
     const uint32_t *done;
-    if (d->form == FORM_DEBEZIUM) {
-        done = record_debezium(d, &inner, at);
+    if (d->change) {
+        done = json_change_read(d, &inner, at);
     } else {
-        done = read_row(d, &inner, at, d->n_rows);
-        if (done) done = record_done(&inner, done);
-        if (done) add_row(d, d->form == FORM_UPSERT ? WR_KIND_UPDATE_AFTER : WR_KIND_INSERT), d->out->n_records++;
+        done = json_read_row(d, &inner, at, d->n_rows);
+        if (done) done = json_record_done(&inner, done);
+        if (done) json_add_row(d, d->form == FORM_UPSERT ? WR_KIND_UPDATE_AFTER : WR_KIND_INSERT), d->out->n_records++;
     }
     return done ? next : json_fault(r, inner.kind, *v[3], "%s", inner.message);
 }
@@ -274,8 +179,8 @@ static void read_line(json_decoder *d, json_reader *r, const uint32_t *ix, const
             return;
         }
         next = record_envelope(d, r, ix);
-    } else if (d->form == FORM_DEBEZIUM) {
-        next = record_debezium(d, r, ix);
+    } else if (d->change) {
+        next = json_change_read(d, r, ix);
     } else {
         next = record_plain(d, r, ix);
         d->out->n_records += next != NULL;
@@ -372,7 +277,7 @@ static uint32_t rows_expected(const json_decoder *d, const uint8_t *data, size_t
     if (len >= 64 * 1024) return most;
     uint32_t n = 1;
     for (const uint8_t *p = data, *end = data + len; n < most && (p = memchr(p, '\n', (size_t)(end - p))); p++) n++;
-    return WR_MIN(d->form == FORM_DEBEZIUM ? n * 2 : n, most);
+    return WR_MIN(d->change ? n * 2 : n, most);
 }
 
 static void decode(wr_decoder *base, wr_mem *mem, const uint8_t *data, size_t len, bool first_chunk, wr_decoded *out) {
@@ -394,7 +299,7 @@ static void decode(wr_decoder *base, wr_mem *mem, const uint8_t *data, size_t le
         read_block(d, from, end);
         from = end;
     }
-    close_batch(d);
+    json_close_batch(d);
     d->chunk_mem = NULL;
 }
 
@@ -402,6 +307,7 @@ static void decode(wr_decoder *base, wr_mem *mem, const uint8_t *data, size_t le
 
 static void decoder_free(wr_decoder *base) {
     json_decoder *d = (json_decoder *)base;
+    json_change_free(d);
     wr_simd_free(d->simd);
     wr_simd_free(d->inner_simd);
     wr_arena_free(d->arena);
@@ -451,6 +357,8 @@ static wr_status decoder_new(const wr_decoder_opts *opts, const wr_format *forma
     d->simd = wr_simd_new();
     d->key_col = -1;
     d->row = json_object_new(d->arena, opts->schema, opts->needed);
+    d->all = *opts->schema;
+    d->all_needed = opts->needed;
     if (form == FORM_UPSERT) {
         uint8_t *needed = wr_arena_calloc(d->arena, opts->schema->n + 1);
         uint32_t n_key = 0;
@@ -463,6 +371,13 @@ static wr_status decoder_new(const wr_decoder_opts *opts, const wr_format *forma
         d->opts.envelope = true;
     }
     if (d->opts.envelope) d->inner_simd = wr_simd_new();
+    if (form >= FORM_DEBEZIUM) {
+        wr_status status = json_change_new(d, format, diags);
+        if (status != WR_OK) {
+            decoder_free(&d->base);
+            return status;
+        }
+    }
     *out = &d->base;
     return WR_OK;
 }
@@ -472,6 +387,15 @@ static wr_status json_decoder_new(const wr_decoder_opts *opts, wr_decoder **out,
 }
 static wr_status debezium_decoder_new(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags) {
     return decoder_new(opts, &wr_format_debezium, FORM_DEBEZIUM, out, diags);
+}
+static wr_status canal_decoder_new(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags) {
+    return decoder_new(opts, &wr_format_canal, FORM_CANAL, out, diags);
+}
+static wr_status maxwell_decoder_new(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags) {
+    return decoder_new(opts, &wr_format_maxwell, FORM_MAXWELL, out, diags);
+}
+static wr_status ogg_decoder_new(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags) {
+    return decoder_new(opts, &wr_format_ogg, FORM_OGG, out, diags);
 }
 static wr_status upsert_decoder_new(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags) {
     return decoder_new(opts, &wr_format_upsert, FORM_UPSERT, out, diags);
@@ -513,21 +437,36 @@ uint64_t wr_envelope_mark(uint8_t *data, size_t len, wr_envelope_seen *seen) {
 
 #define TEXT_SPECS(NAME)                                                                                                                       \
     {NAME ".ignore-parse-errors", "bool", "false", false, "a field that cannot be read becomes NULL; a record that cannot be read is skipped and counted"}, \
+        {NAME ".map-null-key.mode", "enum:DROP|LITERAL", "LITERAL", false, "writing a MAP's NULL key: DROP its entry, or write LITERAL"},                    \
+        {NAME ".map-null-key.literal", "string", "null", false, "writing: the key that stands for NULL"},                                                         \
+        {NAME ".encode.decimal-as-plain-number", "bool", "true", false, "writing: DECIMAL is always written as plain digits; accepted for Flink's sake"},         \
         {NAME ".timestamp-format.standard", "enum:SQL|ISO-8601", "SQL", false, "SQL: 2026-01-31 12:00:00.123; ISO-8601: 2026-01-31T12:00:00.123"},          \
         {NAME ".encode.ignore-null-fields", "bool", "false", false, "writing: leave NULL fields out"}
 
 static const wr_option_spec json_specs[] = {
     TEXT_SPECS("json"),
     {"json.fail-on-missing-field", "bool", "false", false, "a record without a column's field is a bad record (else the field is NULL)"},
-    {"json.encode.decimal-as-plain-number", "bool", "true", false, "writing: DECIMAL is always written as plain digits; accepted for Flink's sake"},
     {0}};
 static const wr_option_spec debezium_specs[] = {
     TEXT_SPECS("debezium-json"),
     {"debezium-json.schema-include", "bool", "false", false, "records with \"schema\" and \"payload\" are recognised by themselves; accepted for Flink's sake"},
     {0}};
+static const wr_option_spec canal_specs[] = {
+    TEXT_SPECS("canal-json"),
+    {"canal-json.database.include", "string", NULL, false, "regular expression: records of databases whose whole name does not match are passed over"},
+    {"canal-json.table.include", "string", NULL, false, "regular expression: records of tables whose whole name does not match are passed over"},
+    {0}};
+static const wr_option_spec maxwell_specs[] = {TEXT_SPECS("maxwell-json"), {0}};
+static const wr_option_spec ogg_specs[] = {TEXT_SPECS("ogg-json"), {0}};
 static const wr_option_spec upsert_specs[] = {TEXT_SPECS("upsert-json"), {0}};
 
 const wr_format wr_format_json = {.name = "json", .specs = json_specs, .changes = WR_FORMAT_APPEND, .can_write = true, .decoder_new = json_decoder_new, .encoder_new = wr_json_encoder_new};
-const wr_format wr_format_debezium = {
-    .name = "debezium-json", .specs = debezium_specs, .changes = WR_FORMAT_RETRACT, .can_write = true, .decoder_new = debezium_decoder_new, .encoder_new = wr_debezium_encoder_new};
+const wr_format wr_format_debezium = {.name = "debezium-json", .specs = debezium_specs, .changes = WR_FORMAT_RETRACT, .metadata = json_debezium_metadata, .can_write = true,
+                                      .decoder_new = debezium_decoder_new, .encoder_new = wr_debezium_encoder_new};
+const wr_format wr_format_canal = {.name = "canal-json", .specs = canal_specs, .changes = WR_FORMAT_RETRACT, .metadata = json_canal_metadata, .can_write = true,
+                                   .decoder_new = canal_decoder_new, .encoder_new = wr_canal_encoder_new};
+const wr_format wr_format_maxwell = {.name = "maxwell-json", .specs = maxwell_specs, .changes = WR_FORMAT_RETRACT, .metadata = json_maxwell_metadata, .can_write = true,
+                                     .decoder_new = maxwell_decoder_new, .encoder_new = wr_maxwell_encoder_new};
+const wr_format wr_format_ogg = {.name = "ogg-json", .specs = ogg_specs, .changes = WR_FORMAT_RETRACT, .metadata = json_ogg_metadata, .can_write = true,
+                                 .decoder_new = ogg_decoder_new, .encoder_new = wr_ogg_encoder_new};
 const wr_format wr_format_upsert = {.name = "upsert-json", .specs = upsert_specs, .changes = WR_FORMAT_UPSERT, .decoder_new = upsert_decoder_new};

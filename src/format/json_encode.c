@@ -1,12 +1,14 @@
 /* format/json_encode.c: rows to JSON lines, as Flink's JSON format writes them.
  *
  * Rules      DECIMAL plain digits; FLOAT and DOUBLE Java's text, NaN and Infinity as strings; timestamps SQL or ISO without trailing zeros;
- *            BYTES base64; MAP and ROW objects. A NULL map key is written as "null". INTERVALs are numbers (months, milliseconds).
+ *            BYTES base64; MAP and ROW objects. A NULL map key is written as "null" unless options say otherwise. INTERVALs are numbers (months, milliseconds).
  * Exact      wr_json_style.exact is for people's tools: DECIMAL as a string with its scale, timestamps with all their digits.
  * Thread     one encoder a worker.                                                                                     */
 #include "format/parts.h"
 #include "type/decimal.h"
 #include <stdio.h>
+
+typedef enum json_form { FRAME_PLAIN, FRAME_DEBEZIUM, FRAME_CANAL, FRAME_MAXWELL, FRAME_OGG } json_form;
 
 static void put_text(const wr_vec *vec, uint32_t row, wr_sbuf *out) {
     wr_sbuf text = {0};
@@ -72,11 +74,15 @@ static void put_string(wr_str s, wr_sbuf *out) {
 static void put_map(const wr_vec *vec, uint32_t row, const wr_json_style *style, wr_sbuf *out) {
     wr_list       list = ((const wr_list *)vec->data)[row];
     const wr_vec *keys = &vec->kids[0];
+    bool          comma = false;
     wr_sbuf_addc(out, '{');
     for (uint32_t i = 0; i < list.len; i++) {
         uint32_t at = list.offset + i;
-        if (i) wr_sbuf_addc(out, ',');
-        if (wr_vec_is_null(keys, at)) wr_sbuf_addz(out, "\"null\"");
+        bool     null = wr_vec_is_null(keys, at);
+        if (null && style->drop_null_keys) continue;
+        if (comma) wr_sbuf_addc(out, ',');
+        comma = true;
+        if (null) wr_sbuf_addz(out, style->null_key ? style->null_key : "\"null\"");
         else put_text(keys, at, out);
         wr_sbuf_addc(out, ':');
         if (vec->type.n_kids > 1) wr_json_value(&vec->kids[1], at, style, out);
@@ -174,44 +180,94 @@ void wr_json_row(const wr_schema *schema, const wr_batch *batch, uint32_t row, c
     wr_sbuf_addc(out, '}');
 }
 
+/* What stands around the row: of a row that comes, and of one that goes. */
+typedef struct json_frame { const char *adds[2], *takes[2], *adds_short[2], *takes_short[2]; } json_frame; /* short: NULL fields are left out here too */
+static const json_frame frames[] = {
+    [FRAME_PLAIN] = {{"", ""}, {"", ""}, {"", ""}, {"", ""}},
+    [FRAME_DEBEZIUM] = {{"{\"before\":null,\"after\":", ",\"op\":\"c\"}"}, {"{\"before\":", ",\"after\":null,\"op\":\"d\"}"},
+                          {"{\"after\":", ",\"op\":\"c\"}"}, {"{\"before\":", ",\"op\":\"d\"}"}},
+    [FRAME_OGG] = {{"{\"before\":null,\"after\":", ",\"op_type\":\"I\"}"}, {"{\"before\":", ",\"after\":null,\"op_type\":\"D\"}"},
+                     {"{\"after\":", ",\"op_type\":\"I\"}"}, {"{\"before\":", ",\"op_type\":\"D\"}"}},
+    [FRAME_CANAL] = {{"{\"data\":[", "],\"type\":\"INSERT\"}"}, {"{\"data\":[", "],\"type\":\"DELETE\"}"},
+                       {"{\"data\":[", "],\"type\":\"INSERT\"}"}, {"{\"data\":[", "],\"type\":\"DELETE\"}"}},
+    [FRAME_MAXWELL] = {{"{\"data\":", ",\"type\":\"insert\"}"}, {"{\"data\":", ",\"type\":\"delete\"}"},
+                         {"{\"data\":", ",\"type\":\"insert\"}"}, {"{\"data\":", ",\"type\":\"delete\"}"}}};
+
 typedef struct json_encoder {
-    wr_encoder       base;
-    const wr_schema *schema;
-    wr_json_style    style;
-    bool             debezium;
+    wr_encoder         base;
+    const wr_schema   *schema;
+    wr_json_style      style;
+    wr_sbuf            null_key; /* style.null_key's bytes */
+    const char *const *adds, *const *takes;
 } json_encoder;
 
 static void encode(wr_encoder *base, const wr_batch *batch, uint32_t from_live, uint32_t to_live, wr_sbuf *out) {
     json_encoder *e = (json_encoder *)base;
     for (uint32_t i = from_live; i < to_live; i++) {
-        uint32_t row = wr_batch_row(batch, i);
-        bool     adds = wr_kind_adds(wr_batch_kind(batch, row));
-        if (e->debezium) wr_sbuf_addz(out, adds ? "{\"before\":null,\"after\":" : "{\"before\":");
+        uint32_t           row = wr_batch_row(batch, i);
+        const char *const *around = wr_kind_adds(wr_batch_kind(batch, row)) ? e->adds : e->takes;
+        wr_sbuf_addz(out, around[0]);
         wr_json_row(e->schema, batch, row, NULL, &e->style, out);
-        if (e->debezium) wr_sbuf_addz(out, adds ? ",\"op\":\"c\"}" : ",\"after\":null,\"op\":\"d\"}");
+        wr_sbuf_addz(out, around[1]);
         wr_sbuf_addc(out, '\n');
     }
 }
 
-static void encoder_free(wr_encoder *base) { wr_free(base); }
+static void encoder_free(wr_encoder *base) {
+    json_encoder *e = (json_encoder *)base;
+    wr_sbuf_free(&e->null_key);
+    wr_free(e);
+}
 
-static wr_status encoder_new(const wr_format *format, const wr_encoder_opts *opts, bool debezium, wr_encoder **out, wr_diags *diags) {
+static const char *key_of(char out[80], const char *format, const char *name) {
+    snprintf(out, 80, "%s.%s", format, name);
+    return out;
+}
+
+static wr_status encoder_new(const wr_format *format, const wr_encoder_opts *opts, json_form form, wr_encoder **out, wr_diags *diags) {
     wr_json_style style = {0};
     char          key[80];
     *out = NULL;
-    snprintf(key, sizeof key, "%s.encode.ignore-null-fields", format->name);
     if (!wr_json_sep(&opts->options, format->specs, format->name, &style.sep, diags)) return WR_USER;
-    if (!wr_option_bool(&opts->options, format->specs, key, &style.skip_nulls, diags)) return WR_USER;
+    if (!wr_option_bool(&opts->options, format->specs, key_of(key, format->name, "encode.ignore-null-fields"), &style.skip_nulls, diags)) return WR_USER;
+    wr_str mode = wr_str_trim(wr_option_string(&opts->options, format->specs, key_of(key, format->name, "map-null-key.mode")));
+    if (!wr_str_ieq(mode, WR_STR("DROP")) && !wr_str_ieq(mode, WR_STR("LITERAL"))) {
+        const wr_option *at = wr_options_find(&opts->options, key);
+        if (diags) wr_diags_add(diags, WR_SEV_ERROR, "WR121", at ? at->at : (wr_span){0}, "option '%s' is '%.*s', expected 'DROP' or 'LITERAL'", key, WR_FMT(mode));
+        return WR_USER;
+    }
     json_encoder *e = wr_calloc(1, sizeof *e);
-    *e = (json_encoder){.base = {encode, encoder_free}, .schema = opts->schema, .style = style, .debezium = debezium};
+    *e = (json_encoder){.base = {encode, encoder_free}, .schema = opts->schema, .style = style};
+    e->adds = style.skip_nulls ? frames[form].adds_short : frames[form].adds;
+    e->takes = style.skip_nulls ? frames[form].takes_short : frames[form].takes;
+    e->style.drop_null_keys = wr_str_ieq(mode, WR_STR("DROP"));
+    wr_str literal = wr_option_string(&opts->options, format->specs, key_of(key, format->name, "map-null-key.literal"));
+    wr_sbuf_add_json(&e->null_key, literal);
+    e->style.null_key = e->null_key.at;
     *out = &e->base;
     return WR_OK;
 }
 
-wr_status wr_json_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags) { /* LTZ is written in UTC with Z: no use for a time zone */
-    return encoder_new(&wr_format_json, opts, false, out, diags);
+/* LTZ is written in UTC with Z, so the zone says nothing here. */
+wr_status wr_json_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags) {
+    return encoder_new(&wr_format_json, opts, FRAME_PLAIN, out, diags);
 }
-
 wr_status wr_debezium_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags) {
-    return encoder_new(&wr_format_debezium, opts, true, out, diags);
+    bool with_schema = false;
+    *out = NULL;
+    if (!wr_option_bool(&opts->options, wr_format_debezium.specs, "debezium-json.schema-include", &with_schema, diags)) return WR_USER;
+    if (with_schema) {
+        if (diags) wr_diags_add(diags, WR_SEV_ERROR, "WR125", wr_options_find(&opts->options, "debezium-json.schema-include")->at, "'debezium-json.schema-include' is for reading: records are written without a schema");
+        return WR_USER;
+    }
+    return encoder_new(&wr_format_debezium, opts, FRAME_DEBEZIUM, out, diags);
+}
+wr_status wr_canal_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags) {
+    return encoder_new(&wr_format_canal, opts, FRAME_CANAL, out, diags);
+}
+wr_status wr_maxwell_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags) {
+    return encoder_new(&wr_format_maxwell, opts, FRAME_MAXWELL, out, diags);
+}
+wr_status wr_ogg_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags) {
+    return encoder_new(&wr_format_ogg, opts, FRAME_OGG, out, diags);
 }

@@ -478,6 +478,10 @@ static bool fill_missing(json_reader *r, json_object *o, uint32_t at, const uint
             uint32_t         i = w * 64 + (uint32_t)__builtin_ctzll(left);
             const json_plan *plan = &o->plans[i];
             bool             absent = !(came[w] >> (i & 63) & 1);
+            if (absent && r->partial == o) {
+                wr_vec_set(&cols[i], row, &cols[i], r->partial_row, r->mem);
+                continue;
+            }
             if (absent && r->fail_missing) return json_fault(r, WR_BAD_MISSING, at, "field '%.100s' is missing", plan->path);
             if (!plan->type.nullable && !r->allow_null)
                 return json_fault(r, WR_BAD_NULL, at, "field '%.100s' is %s, and its column is NOT NULL", plan->path, absent ? "missing" : "null");

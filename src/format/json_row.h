@@ -46,6 +46,8 @@ typedef struct json_reader {
     bool            fail_missing, ignore_errors;
     char            sep;          /* of timestamps */
     wr_mem         *mem;          /* of the batch */
+    const struct json_object *partial; /* fields of this object that do not come have the value that they have in the row */
+    uint32_t        partial_row;
     wr_bad_kind     kind;         /* of the fault */
     uint32_t        at;           /* its place */
     char            message[200];

@@ -158,6 +158,9 @@ static void options(void **state) {
     EXPECT(&t, "{\"a\":\"abc\",\"s\":\"x\"}\n{\"a\":[1],\"s\":\"\\q\"}\nnot json\n{\"a\":99999999999}\n", "+I[NULL, x]\n+I[NULL, NULL]\n!malformed 2:39 JSON: expected an object, got not\n+I[NULL, NULL]\n");
     assert_true(wr_options_skip_bad(&(wr_options){1, ignore}));
     assert_false(wr_options_skip_bad(&(wr_options){1, fail}));
+    wr_option side[] = {OPTION("value.canal-json.ignore-parse-errors", " TRUE"), OPTION("key.json.ignore-parse-errors", "true"), OPTION("value.json.ignore-parse-errors", "false")};
+    assert_true(wr_options_skip_bad(&(wr_options){1, side}));
+    assert_false(wr_options_skip_bad(&(wr_options){2, side + 1})); /* keys that cannot be read are no reason to pass over values */
     t.options = fail;
     EXPECT(&t, "{\"a\":1}\n{\"a\":1,\"s\":null}\n", "!missing field 0:0 field 's' is missing\n+I[1, NULL]\n");
     wr_option   both[] = {OPTION("json.ignore-parse-errors", "true"), OPTION("json.fail-on-missing-field", "true")};

@@ -4,7 +4,7 @@
 #pragma once
 #include "format/format.h"
 
-extern const wr_format wr_format_json, wr_format_csv, wr_format_raw, wr_format_debezium, wr_format_upsert;
+extern const wr_format wr_format_json, wr_format_csv, wr_format_raw, wr_format_debezium, wr_format_upsert, wr_format_canal, wr_format_maxwell, wr_format_ogg;
 
 /* ---- scalar.c ---- */
 bool   wr_scalar_int(wr_str text, int64_t *out); /* trims; sign and digits; false also when it does not fit */
@@ -25,3 +25,6 @@ WR_INLINE void wr_rows_set_null(wr_vec *vec, uint32_t row, wr_mem *mem) { wr_vec
 bool      wr_json_sep(const wr_options *options, const wr_option_spec *specs, const char *format, char *sep, wr_diags *diags);
 wr_status wr_json_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags);
 wr_status wr_debezium_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags);
+wr_status wr_canal_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags);
+wr_status wr_maxwell_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags);
+wr_status wr_ogg_encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags);

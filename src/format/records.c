@@ -140,7 +140,7 @@ typedef struct place { bool in_key; uint32_t col; } place;
 
 struct wr_record_reader {
     wr_arena              *arena;
-    const wr_schema       *schema;
+    wr_schema              schema;     /* physical columns, then metadata */
     const wr_record_format *format;
     side                   value, key;
     bool                   keyed;      /* the key has a column that is needed, or it is an upsert */
@@ -177,15 +177,15 @@ static void gather_null(wr_vec *dst, wr_type type, uint32_t n, wr_mem *mem) {
 
 static void emit(wr_record_reader *r, piece *p, wr_decoded *out) {
     if (!p->n) return;
-    wr_batch *b = wr_batch_new(r->schema->n, 4096 + (size_t)p->n * 64);
+    wr_batch *b = wr_batch_new(r->schema.n, 4096 + (size_t)p->n * 64);
     if (p->values) wr_mem_keep(b->mem, p->values->mem);
     if (r->key_batch) wr_mem_keep(b->mem, r->key_batch->mem);
     b->n_rows = p->n;
-    for (uint32_t c = 0; c < r->schema->n; c++) {
+    for (uint32_t c = 0; c < r->schema.n; c++) {
         place           at = r->places[c];
         const wr_batch *from = at.in_key ? r->key_batch : p->values;
         const wr_vec   *vec = from ? &from->cols[at.col] : NULL;
-        if (!vec) gather_null(&b->cols[c], r->schema->fields[c].type, p->n, b->mem);
+        if (!vec) gather_null(&b->cols[c], r->schema.fields[c].type, p->n, b->mem);
         else if (vec->type.id == WR_T_NULL) b->cols[c] = (wr_vec){.type = wr_type_of(WR_T_NULL), .n = p->n};
         else wr_vec_gather32(&b->cols[c], vec, at.in_key ? p->key_row : p->value_row, p->n, b->mem);
     }
@@ -341,20 +341,34 @@ static wr_schema *side_schema(wr_arena *arena, const wr_record_format *f, const 
     return s;
 }
 
+static wr_schema both(wr_arena *arena, const wr_schema *physical, const wr_schema *metadata) {
+    if (!metadata) return *physical;
+    wr_field *fields = wr_new_n(arena, wr_field, physical->n + metadata->n);
+    memcpy(fields, physical->fields, physical->n * sizeof *fields);
+    memcpy(fields + physical->n, metadata->fields, metadata->n * sizeof *fields);
+    return (wr_schema){physical->n + metadata->n, fields};
+}
+
 static wr_status make_decoder(wr_record_reader *r, const wr_record_reader_opts *opts, side *s, bool key, wr_diags *diags) {
     const wr_record_format *f = opts->format;
     uint32_t  *columns;
     wr_schema *schema = side_schema(r->arena, f, opts->schema, key, &columns);
-    uint8_t   *needed = wr_arena_calloc(r->arena, schema->n + 1);
+    uint32_t   n_meta = key || !opts->metadata ? 0 : opts->metadata->n;
+    uint8_t   *needed = wr_arena_calloc(r->arena, schema->n + n_meta + 1);
     for (uint32_t i = 0; i < schema->n; i++) {
         bool mine = key ? f->upsert || !f->value_has_key : !(f->upsert && is_key_column(f, columns[i]));
         needed[i] = mine && (!opts->needed || opts->needed[columns[i]]);
         if (mine) r->places[columns[i]] = (place){key, i};
         if (key && needed[i]) r->keyed = true;
     }
+    for (uint32_t i = 0; i < n_meta; i++) {
+        uint32_t col = opts->schema->n + i;
+        needed[schema->n + i] = !opts->needed || opts->needed[col];
+        r->places[col] = (place){false, schema->n + i};
+    }
     s->format = key ? f->key : f->value;
     wr_decoder_opts d = {.schema = schema, .needed = needed, .options = key ? f->key_options : f->value_options, .tz = opts->tz, .world = opts->world,
-                         .batch_rows = key ? WR_RECORDS_MAX : opts->batch_rows, .max_record_bytes = opts->max_record_bytes};
+                         .batch_rows = key ? WR_RECORDS_MAX : opts->batch_rows, .max_record_bytes = opts->max_record_bytes, .metadata = n_meta ? opts->metadata : NULL, .metadata_keys = opts->metadata_keys};
     return s->format->decoder_new(&d, &s->decoder, diags);
 }
 
@@ -362,11 +376,11 @@ wr_status wr_record_reader_new(const wr_record_reader_opts *opts, wr_record_read
     *out = NULL;
     wr_record_reader *r = wr_calloc(1, sizeof *r);
     r->arena = wr_arena_new(NULL);
-    r->schema = opts->schema;
+    r->schema = both(r->arena, opts->schema, opts->metadata);
     r->format = opts->format;
     r->keyed = opts->format->upsert;
     r->batch_rows = opts->batch_rows && opts->batch_rows < WR_RECORDS_MAX ? opts->batch_rows : WR_RECORDS_MAX;
-    r->places = wr_arena_calloc(r->arena, (opts->schema->n + 1) * sizeof *r->places);
+    r->places = wr_arena_calloc(r->arena, (r->schema.n + 1) * sizeof *r->places);
     r->key_row = wr_new_n(r->arena, uint32_t, WR_RECORDS_MAX);
     r->key_bad = wr_new_n(r->arena, bool, WR_RECORDS_MAX);
     wr_status status = make_decoder(r, opts, &r->value, false, diags);

@@ -44,6 +44,8 @@ typedef struct wr_record_reader wr_record_reader;
 typedef struct wr_record_reader_opts {
     const wr_record_format *format;      /* borrowed */
     const wr_schema        *schema;      /* physical columns */
+    const wr_schema        *metadata;    /* of the value's format (wr_format_metadata_pick): columns behind them, in `needed` too; NULL: none */
+    const wr_str           *metadata_keys;
     const uint8_t          *needed;
     const wr_tz            *tz;
     wr_world               *world;
@@ -52,7 +54,7 @@ typedef struct wr_record_reader_opts {
 } wr_record_reader_opts;
 wr_status wr_record_reader_new(const wr_record_reader_opts *opts, wr_record_reader **out, wr_diags *diags);
 void      wr_record_reader_free(wr_record_reader *reader);
-/* Adds batches of all physical columns to out; out->row_lines says of each row the message. out->want_lines is set. out->failed: as a decoder's. */
+/* Adds batches of all physical and metadata columns to out; out->row_lines says of each row the message. out->want_lines is set. out->failed: as a decoder's. */
 void      wr_record_reader_decode(wr_record_reader *reader, const wr_records *records, wr_decoded *out);
 
 typedef struct wr_record_writer wr_record_writer;

@@ -16,6 +16,8 @@ typedef struct test_table {
     uint32_t         n_options;
     const uint8_t   *needed;
     const bool      *key;
+    wr_schema        metadata; /* n 0: none */
+    const wr_str    *metadata_keys;
     bool             envelope;
     uint32_t         batch_rows;
     int64_t          max_record_bytes;
@@ -48,7 +50,8 @@ static inline void dump_decoded(wr_decoded *d, wr_sbuf *out) {
 
 static inline wr_decoder *test_decoder(const test_table *t) {
     wr_decoder_opts opts = {.schema = &t->schema, .needed = t->needed, .key = t->key, .options = {t->n_options, t->options}, .batch_rows = t->batch_rows ? t->batch_rows : 2048,
-                            .max_record_bytes = t->max_record_bytes ? t->max_record_bytes : 16 << 20, .envelope = t->envelope};
+                            .max_record_bytes = t->max_record_bytes ? t->max_record_bytes : 16 << 20, .envelope = t->envelope,
+                            .metadata = t->metadata.n ? &t->metadata : NULL, .metadata_keys = t->metadata_keys};
     const wr_format *f = wr_format_find(wr_str_of(t->format));
     assert_non_null(f);
     wr_decoder *d = NULL;

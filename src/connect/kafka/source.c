@@ -524,9 +524,11 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
     uint32_t row = 0;
     for (uint32_t b = from; b < out->batches.n && s->schema->n > s->physical.n; b++) {
         wr_batch *inner = out->batches.at[b], *whole = wr_batch_derive(inner, s->schema->n);
+        uint32_t  own = s->physical.n; /* the format's metadata columns stand behind the physical ones */
         wr_mem_keep(whole->mem, chunk->mem);
         for (uint32_t c = s->physical.n; c < s->schema->n; c++)
-            fill_metadata(note, out->row_lines.at + row, whole, s->metadata_keys[c - s->physical.n], &whole->cols[c], s->schema->fields[c].type);
+            if (wr_format_is_metadata(s->metadata_keys[c - s->physical.n])) whole->cols[c] = inner->cols[own++];
+            else fill_metadata(note, out->row_lines.at + row, whole, s->metadata_keys[c - s->physical.n], &whole->cols[c], s->schema->fields[c].type);
         row += inner->n_rows;
         wr_batch_unref(inner);
         out->batches.at[b] = whole;
@@ -765,6 +767,7 @@ static bool check_metadata(const wr_table_info *t, wr_connect_ctx *ctx, bool *he
         wr_type     type = t->schema->fields[c].type;
         const char *wants = NULL;
         bool        fine = false, known = true;
+        if (wr_format_is_metadata(key)) continue; /* the format's */
         if (wr_str_eq(key, WR_STR("topic")) || wr_str_eq(key, WR_STR("timestamp-type"))) wants = "STRING", fine = wr_type_is_string(type);
         else if (wr_str_eq(key, WR_STR("partition")) || wr_str_eq(key, WR_STR("leader-epoch"))) wants = "INT", fine = type.id == WR_T_INT;
         else if (wr_str_eq(key, WR_STR("offset"))) wants = "BIGINT", fine = type.id == WR_T_BIGINT;
@@ -834,11 +837,12 @@ wr_status kafka_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sourc
     *physical = s->physical;
     if (!wr_record_format_read(&s->format, physical, t->key, t->n_key, &t->options, t->at, kafka_is_upsert(t), false, s->arena, ctx->diags) || !check_metadata(t, ctx, &s->headers) ||
         !wr_option_size(&t->options, wr_source_specs, "max-record-bytes", &max_bytes, ctx->diags)) status = WR_USER;
+    wr_record_reader_opts opts = {.format = &s->format, .schema = physical, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows, .max_record_bytes = max_bytes,
+                                  .needed = wr_format_needed(t->schema, t->n_physical, t->metadata_keys, t->needed, ctx->arena)};
+    if (status == WR_OK && !wr_format_metadata_pick(s->format.value, t->schema, t->n_physical, t->metadata_keys, t->at, ctx->arena, &opts.metadata, &opts.metadata_keys, ctx->diags)) status = WR_USER;
     if (status == WR_OK) status = read_modes(s, t, ctx);
     if (status == WR_OK) status = read_topics(s, t, ctx);
     s->readers = wr_calloc(s->n_workers, sizeof *s->readers);
-    wr_record_reader_opts opts = {.format = &s->format, .schema = physical, .needed = t->needed, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows,
-                                  .max_record_bytes = max_bytes};
     for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = wr_record_reader_new(&opts, &s->readers[i], ctx->diags);
     if (status == WR_OK) status = open_clients(s, t, ctx, err);
     if (status != WR_OK) {
