@@ -1,6 +1,6 @@
 /* cli/shell_line.c: a line from the terminal: editing, history and completion by libedit, or plain reading where it is not installed.
  *
- * Idea       libedit is opened when the first line is read from a terminal, so that nothing else of weir carries it (as remote/curl.h does with
+ * Idea       libedit is opened when the first line is read from a terminal, so that nothing else of weir carries it (as http/curl.h does with
  *            libcurl). Completion looks at the word before the cursor: words of SQL, functions, tables and their columns, settings inside quotes,
  *            files behind \i, \commands at the start.
  * Signals    Ctrl-C gives up the line: reading is ours (get_char), since libedit's own begins again after a signal.

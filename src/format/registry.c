@@ -1,7 +1,7 @@
 /* format/registry.c: see registry.h. The REST interface is Confluent's: /schemas/ids, /subjects, /compatibility. */
 #include "format/registry.h"
 #include "format/json_tree.h"
-#include "remote/http.h"
+#include "http/http.h"
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -66,8 +66,8 @@ static char *unescaped(wr_arena *arena, wr_str text) { /* %40 in the name of a U
 static void set_user(wr_registry *r, wr_str info, bool escaped) {
     const char *colon = memchr(info.ptr, ':', info.len);
     wr_str      user = {info.ptr, colon ? (size_t)(colon - info.ptr) : info.len}, password = {colon ? colon + 1 : "", colon ? info.len - user.len - 1 : 0};
-    r->opts.user = escaped ? unescaped(r->arena, user) : wr_arena_strndup(r->arena, user.ptr, user.len);
-    r->opts.password = escaped ? unescaped(r->arena, password) : wr_arena_strndup(r->arena, password.ptr, password.len);
+    r->opts.who.user = escaped ? unescaped(r->arena, user) : wr_arena_strndup(r->arena, user.ptr, user.len);
+    r->opts.who.password = escaped ? unescaped(r->arena, password) : wr_arena_strndup(r->arena, password.ptr, password.len);
 }
 
 /* One of the URLs: credentials are taken out of it, so that no message shows them. */
@@ -117,10 +117,10 @@ wr_status wr_registry_open(const wr_options *o, const wr_option_spec *specs, con
     wr_status   status = read_urls(r, o, specs, diags);
     const char *info = text_of(r, o, specs, "basic-auth.user-info", &given);
     if (given) set_user(r, wr_str_of(info), false);
-    r->opts.bearer = text_of(r, o, specs, "bearer-auth.token", &given);
-    r->opts.ca_file = text_of(r, o, specs, "ssl.truststore.location", &given);
-    r->opts.cert_file = r->opts.key_file = text_of(r, o, specs, "ssl.keystore.location", &given);
-    r->opts.key_password = text_of(r, o, specs, "ssl.keystore.password", &given);
+    r->opts.who.bearer = text_of(r, o, specs, "bearer-auth.token", &given);
+    r->opts.who.ca_file = text_of(r, o, specs, "ssl.truststore.location", &given);
+    r->opts.who.cert_file = r->opts.who.key_file = text_of(r, o, specs, "ssl.keystore.location", &given);
+    r->opts.who.key_password = text_of(r, o, specs, "ssl.keystore.password", &given);
     snprintf(key, sizeof key, "%s.retry-timeout", name);
     if (status == WR_OK && !wr_option_duration(o, specs, key, &retry_us, diags)) status = WR_USER;
     r->opts.retry_us = retry_us;
@@ -222,7 +222,7 @@ static wr_status gather(gathering *g, const wr_json_node *references, int depth,
         wr_arr_apush(g->arena, &g->seen, id);
         wr_sbuf path = {0};
         wr_sbuf_addz(&path, "/subjects/");
-        wr_http_encode(&path, subject);
+        wr_http_encode(&path, subject, false);
         wr_sbuf_printf(&path, "/versions/%" PRId64, version);
         const wr_json_node *tree;
         wr_status status = ask(g->r, "GET", path.at, (wr_str){0}, g->arena, &tree, err);
@@ -320,7 +320,7 @@ wr_status wr_registry_latest(wr_registry *r, wr_str subject, wr_arena *arena, wr
     const wr_json_node *tree;
     int64_t             id = 0;
     wr_sbuf_addz(&path, "/subjects/");
-    wr_http_encode(&path, subject);
+    wr_http_encode(&path, subject, false);
     wr_sbuf_addz(&path, "/versions/latest");
     wr_status status = ask(r, "GET", path.at, (wr_str){0}, arena, &tree, err);
     wr_sbuf_free(&path);
@@ -377,7 +377,7 @@ typedef struct registering { wr_registry *r; wr_arena *arena; wr_str subject, bo
 static wr_status post(registering *g, const char *before, const char *after, wr_err *err) {
     wr_sbuf path = {0};
     wr_sbuf_addz(&path, before);
-    wr_http_encode(&path, g->subject);
+    wr_http_encode(&path, g->subject, false);
     wr_sbuf_addz(&path, after);
     wr_status status = ask(g->r, "POST", path.at, g->body, g->arena, &g->tree, err);
     wr_sbuf_free(&path);

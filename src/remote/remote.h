@@ -1,6 +1,6 @@
 /* remote/remote.h: an S3-compatible object store as a flat set of named objects: put, get, list, remove.
  *
- * Idea       the only place that calls libcurl, behind plain files and strings. An object is whole or not there: the store promises that, and every body
+ * Idea       libcurl behind plain files and strings. An object is whole or not there: the store promises that, and every body
  *            goes with its SHA-256, which the store checks. Endpoint, region and credentials come from the environment, as everywhere:
  *            AWS_ENDPOINT_URL, AWS_REGION (AWS_DEFAULT_REGION), AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN.
  * Retries    what may pass (no connection, cut connections, time-outs, 429, 5xx) is tried again with growing pauses, ATTEMPTS times in all; the rest at once an error.

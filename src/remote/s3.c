@@ -3,7 +3,8 @@
  * Idea       one easy handle, so that a connection is kept; a request is a struct, tried again as a whole: bodies can be read again from their start.
  * Names      path-style addresses (ENDPOINT/bucket/key), which every such store knows. Keys and queries are percent-encoded here as the signature wants them.
  * Answers    only a few elements of the XML are needed; they are found by their tags.                                                    */
-#include "remote/curl.h"
+#include "http/curl.h"
+#include "http/http.h"
 #include "remote/remote.h"
 #include <inttypes.h>
 #include <openssl/evp.h>
@@ -177,22 +178,13 @@ static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl
 }
 
 /* ---- one request ---- */
-static void encode(wr_sbuf *out, wr_str text, bool keep_slash) {
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~' || (keep_slash && c == '/');
-        if (plain) wr_sbuf_addc(out, (char)c);
-        else wr_sbuf_printf(out, "%%%02X", c);
-    }
-}
-
 static void address(const request *q, wr_sbuf *out) {
     wr_sbuf_printf(out, "%s/", q->r->endpoint);
-    encode(out, wr_str_of(q->r->bucket), false);
+    wr_http_encode(out, wr_str_of(q->r->bucket), false);
     if (q->name) {
         wr_sbuf_addc(out, '/');
-        encode(out, wr_str_of(q->r->prefix), true);
-        encode(out, wr_str_of(q->name), true);
+        wr_http_encode(out, wr_str_of(q->r->prefix), true);
+        wr_http_encode(out, wr_str_of(q->name), true);
     }
     if (q->query.len) wr_sbuf_printf(out, "?%.*s", WR_FMT(q->query));
 }
@@ -445,9 +437,9 @@ wr_status wr_remote_list(wr_remote *r, const char *folder, wr_remote_objects *ou
     wr_sbuf_printf(&prefix, "%s%s", r->prefix, folder);
     for (bool more = true; more && status == WR_OK;) {
         wr_sbuf_clear(&query);
-        if (token.len) wr_sbuf_addz(&query, "continuation-token="), encode(&query, wr_sbuf_str(&token), false), wr_sbuf_addc(&query, '&');
+        if (token.len) wr_sbuf_addz(&query, "continuation-token="), wr_http_encode(&query, wr_sbuf_str(&token), false), wr_sbuf_addc(&query, '&');
         wr_sbuf_addz(&query, "delimiter=%2F&list-type=2&prefix="); /* in the order that the signature wants */
-        encode(&query, wr_sbuf_str(&prefix), false);
+        wr_http_encode(&query, wr_sbuf_str(&prefix), false);
         request q = {.r = r, .method = "GET", .query = wr_sbuf_str(&query), .reply_max = REPLY_BYTES_MAX};
         status = perform(&q, NULL, err);
         wr_str xml = wr_sbuf_str(&q.reply);

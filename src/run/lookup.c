@@ -48,7 +48,12 @@ typedef struct asker {
 static wr_status open_table(asker *a, bool whole, wr_err *err) {
     if (a->table) return WR_OK;
     wr_status s = wr_lookup_open(&a->info, a->p->lookup.table_keys, a->p->lookup.opts.keys.n, whole, &a->ctx, &a->table, err);
-    if (s == WR_USER && !err->message[0]) wr_fail(err, WR_USER, "WR121", "the options of table '%.*s' do not fit together", WR_FMT(a->info.name));
+    if (s != WR_USER || err->message[0]) return s;
+    const wr_diag *d = a->diags.list.n ? &a->diags.list.at[0] : NULL; /* what the connector says of its options */
+    if (!d) return wr_fail(err, WR_USER, "WR121", "the options of table '%.*s' do not fit together", WR_FMT(a->info.name));
+    wr_fail(err, WR_USER, d->code, "%s", d->message);
+    if (d->hint) wr_err_hint(err, "%s", d->hint);
+    err->at = d->at;
     return s;
 }
 
