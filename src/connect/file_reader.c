@@ -70,7 +70,6 @@ void file_reader_resume(file_reader *r, wr_file *file) { r->file = file; }
 
 bool     file_reader_compressed(const file_reader *r) { return r->code == CODE_GZIP || r->code == CODE_ZSTD; }
 uint64_t file_reader_raw_offset(const file_reader *r) { return r->raw_at - (r->raw_to - r->raw_from); }
-wr_status file_reader_info(file_reader *r, wr_file_info *info, wr_err *err) { return r->world->vt->file_info(r->world, r->file, info, err); }
 
 /* Looks at the magic bytes; a file that is still empty stays unknown. */
 static wr_status start_coding(file_reader *r, wr_err *err) {

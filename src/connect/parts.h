@@ -33,7 +33,6 @@ void         file_reader_resume(file_reader *r, wr_file *file); /* (owns) a hand
 wr_status file_reader_read(file_reader *r, uint64_t offset, void *buf, size_t len, size_t *got, wr_err *err);
 bool      file_reader_compressed(const file_reader *r);  /* known after the first read */
 uint64_t  file_reader_raw_offset(const file_reader *r);  /* bytes of the file used, compressed */
-wr_status file_reader_info(file_reader *r, wr_file_info *info, wr_err *err);
 
 /* ---- connect.c ---- */
 WR_INLINE bool is_held(const uint64_t *held, uint32_t partition) { return held && (held[partition >> 6] >> (partition & 63) & 1); } /* see wr_source_vt.next */

@@ -673,6 +673,7 @@ static lnode *bind_grouping(pl *p, const wr_ast_query *q, pcte *ctes, sel_order 
     bool ok = bind_from_where(&x, ctes);
     p->hints = hints;
     if (!x.node) return NULL;
+    if (!which) pl_lookup_unused(p, &q->select.hints);
     x.env.base = x.node->schema.n;
     x.env.select = x.s;
     ok &= bind_group_by(&x, sets, which);

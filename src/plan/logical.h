@@ -121,6 +121,7 @@ typedef struct pl {
     WR_ARR(scalar) scalars;
     const wr_ast_hints *hints; /* of the SELECT being bound: STATE_TTL, SPLIT, LOOKUP */
     WR_ARR(const wr_ast_hint_arg *) splits; /* of SPLIT hints: those that a join took */
+    WR_ARR(const wr_ast_hint *) lookups;    /* LOOKUP hints: those that a look-up join took */
     const wr_ast_ref *joined;  /* the right side of the join being bound: only there is FOR SYSTEM_TIME */
     bool         for_lookup;   /* the table being bound is one that is asked by key */
 } pl;
@@ -276,7 +277,6 @@ wr_expr *pl_and(pl *p, wr_expr *a, wr_expr *b);
 void     pl_push_conjuncts(pl *p, wr_expr *e, wr_expr ***list, uint32_t *n);
 uint32_t pl_max_col(const wr_expr *e); /* highest column + 1 */
 double   pl_row_bytes(const wr_schema *s);
-wr_expr *pl_remap_list(pl *p, const wr_expr *e, const uint32_t *map, uint32_t n);
 
 typedef WR_ARR(wr_expr *) wr_exprs;
 /* rewrite.c, patterns.c, prune.c */
@@ -335,6 +335,7 @@ bool     pl_describe(pl *p, const wr_ast_stmt *s, wr_sbuf *out);
 
 /* lookup.c */
 wr_lookup_join_opts *pl_lookup_hint(pl *p, wr_str table, wr_str alias);               /* defaults where the SELECT has none; NULL after a diagnostic */
+void     pl_lookup_unused(pl *p, const wr_ast_hints *hints); /* LOOKUP hints that name no look-up table: errors */
 bool     pl_lookup_table(pl *p, const lnode *scan, wr_span at, wr_lookup_join_opts *opts); /* the table's options; false after a diagnostic */
 
 /* physical.c */

@@ -70,15 +70,30 @@ static bool retries(const hint *h, wr_lookup_join_opts *o) {
     return true;
 }
 
-static const wr_ast_hint *find_hint(const pl *p, wr_str table, wr_str alias) {
+static const wr_ast_hint *find_hint(pl *p, wr_str table, wr_str alias) {
     for (uint32_t i = 0; p->hints && i < p->hints->n; i++) {
         const wr_ast_hint *ast = &p->hints->at[i];
         hint h = {.ast = ast};
         if (!wr_str_ieq(ast->name.text, WR_STR("LOOKUP"))) continue;
         const wr_ast_hint_arg *t = find(&h, "table");
-        if (t && t->value.text.ptr && (wr_str_eq(t->value.text, alias) || wr_str_eq(t->value.text, table))) return ast;
+        if (t && t->value.text.ptr && (wr_str_eq(t->value.text, alias) || wr_str_eq(t->value.text, table))) {
+            wr_arr_apush(p->arena, &p->lookups, ast);
+            return ast;
+        }
     }
     return NULL;
+}
+
+void pl_lookup_unused(pl *p, const wr_ast_hints *hints) {
+    for (uint32_t i = 0; i < hints->n; i++) {
+        hint h = {.p = p, .ast = &hints->at[i]};
+        bool taken = !wr_str_ieq(h.ast->name.text, WR_STR("LOOKUP"));
+        for (uint32_t k = 0; k < p->lookups.n; k++) taken |= p->lookups.at[k] == h.ast;
+        if (taken) continue;
+        const wr_ast_hint_arg *t = find(&h, "table");
+        if (t && t->value.text.ptr) pl_error(p, "42P01", t->key.at, "LOOKUP: '%.*s' is no table or alias that this SELECT looks up with FOR SYSTEM_TIME AS OF", WR_FMT(t->value.text));
+        else pl_error(p, "42601", h.ast->name.at, "LOOKUP needs the table that it is about: LOOKUP('table' = 'd', ...)");
+    }
 }
 
 wr_lookup_join_opts *pl_lookup_hint(pl *p, wr_str table, wr_str alias) {
