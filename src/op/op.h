@@ -348,6 +348,7 @@ typedef struct wr_top_n_opts {
     bool               retract_input, emit_before;
     uint32_t           n_unique;        /* columns that identify an input row (upsert key), for updates and as tie-break; 0 = none: ties by arrival */
     const uint32_t    *unique;
+    bool               by_row;          /* the unique columns are a tie-break only: what happens to a row does not arrive in order, so a row is found by all of it */
     int32_t            window_end;      /* column: window Top-N, emitted append-only when the window closes; -1 = updating */
     bool               ltz;
     int64_t            ttl_us;

@@ -6,7 +6,8 @@
  *            A retracting input keeps all, so that a deletion pulls the next row up. What a key showed before a batch is compared with what
  *            it shows after it: at most one change per shown row and batch.
  * Ties       by the unique columns, if the input has a key, else by arrival.
- * Updates    with unique columns a +U (or a -D that carries only the key) finds its old row by them; else by the whole row.
+ * Updates    with unique columns a +U (or a -D that carries only the key) finds its old row by them; else, and where the changes of a key may come out of
+ *            order (by_row), by the whole row.
  * Windows    window_end >= 0: nothing goes out before the watermark closes the window; then its rows, append-only, and the group is freed.
  * TTL        by processing time since the key's last row; an expired key counts as absent, a sweep frees it.
  * Memory     map, lists and rows charged once a batch.  Thread: one worker.                                                 */
@@ -36,7 +37,7 @@ static void group_open(wr_top_n *t, wr_rank_group *g) {
     if (g->rows) return;
     g->rows = wr_sorted_new(sizeof(wr_ranked));
     t->heap_bytes += g->rows->bytes;
-    if (!t->opts.retract_input || !t->opts.n_unique) return;
+    if (!t->opts.retract_input || !t->opts.n_unique || t->opts.by_row) return;
     g->by_unique = wr_sorted_new(sizeof(wr_ranked));
     t->heap_bytes += g->by_unique->bytes;
 }

@@ -393,6 +393,25 @@ static pinfo pass_dist(phys *h, const lnode *n, const wr_pnode *in, const int32_
     return i;
 }
 
+/* All changes of one key come from one worker, so that they arrive in order. */
+static bool in_order_by_key(const pinfo *i, const uint32_t *key, uint32_t n_key) {
+    if (i->dist == DIST_SINGLE) return true;
+    if (i->dist != DIST_HASH) return false;
+    for (uint32_t k = 0; k < i->n_dist; k++) {
+        bool found = false;
+        for (uint32_t m = 0; m < n_key; m++) found |= i->dist_cols[k] == key[m];
+        if (!found) return false;
+    }
+    return true;
+}
+
+/* A row may be replaced by its key: it has one, and what happens to a row of that key arrives in order. (An exchange by other columns sends the row before a change
+ * and the row after it different ways. Flink: FlinkRelMdUpsertKeys, which keeps a key through an exchange only when the exchange's columns are of it.) */
+bool ph_by_key(phys *h, const wr_pnode *in) {
+    const pinfo *i = ph_info(h, in);
+    return i->has_key && in_order_by_key(i, in->upsert_key, in->n_upsert_key);
+}
+
 static bool is_undetermined(const lnode *n, const wr_expr *filter, wr_expr **exprs) {
     bool any = filter && wr_expr_volatility(filter) != WR_VOL_PURE;
     for (uint32_t i = 0; i < n->schema.n; i++) any |= wr_expr_volatility(exprs[i]) != WR_VOL_PURE;
@@ -402,7 +421,7 @@ static bool is_undetermined(const lnode *n, const wr_expr *filter, wr_expr **exp
 /* As a calc, but what is not determined by the row is kept for its retraction. It stays where its rows are, if they are by some key. */
 static wr_pnode *keep_node(phys *h, const lnode *n, wr_pnode *c, wr_pnode *in, wr_expr *filter, wr_expr **exprs, const int32_t *at) {
     const pinfo    *f = ph_info(h, in);
-    bool            by_key = f->has_key && in->n_upsert_key;
+    bool            by_key = ph_by_key(h, in) && in->n_upsert_key;
     uint32_t        n_keys = f->dist == DIST_SINGLE ? 0 : f->dist == DIST_HASH ? f->n_dist : by_key ? in->n_upsert_key : in->schema.n;
     const uint32_t *keys = f->dist == DIST_HASH ? f->dist_cols : by_key ? in->upsert_key : first_cols(h, in->schema.n);
     c->kind = WR_P_KEEP;
@@ -412,6 +431,7 @@ static wr_pnode *keep_node(phys *h, const lnode *n, wr_pnode *c, wr_pnode *in, w
     pinfo i = pass_dist(h, n, in, at);
     ph_input(h, &c->inputs[0], in, keys, n_keys);
     upsert_key(c, &n->props);
+    if (f->has_key && !ph_by_key(h, in)) i.has_key = false, c->n_upsert_key = 0; /* found by the whole row, so the row before a change is needed */
     return ph_put(h, c, i);
 }
 
@@ -566,6 +586,7 @@ static wr_pnode *build_ranked(phys *h, lnode *n) {
         t->top_n = (wr_top_n_opts){.rank = n->rank.rank, .n_keys = n->rank.n_keys, .keys = n->rank.keys, .n_order = n->rank.n_order, .order = n->rank.order, .first = n->rank.first,
                                    .last = n->rank.last, .out_rank = n->rank.out_rank, .retract_input = updating, .emit_before = true, .n_unique = n->rank.n_unique,
                                    .unique = n->rank.unique, .window_end = n->rank.window_end, .ttl_us = n->rank.window_end >= 0 ? 0 : over_ttl(h, n->rank.ttl_us)};
+        t->top_n.by_row = updating && !ph_by_key(h, in);
         t->top_n.n_fns = n->rank.n_fns, t->top_n.fns = n->rank.fns;
         t->top_n.ltz = n->in[0]->props.win.on && n->in[0]->props.win.ltz;
     } else if (n->kind == L_DEDUP) {
@@ -762,18 +783,6 @@ static bool same_set(const wr_pnode *n, bool has_key, const uint32_t *key, uint3
     for (uint32_t i = 0; i < n_key; i++) {
         bool found = false;
         for (uint32_t k = 0; k < n_key; k++) found |= n->upsert_key[k] == key[i];
-        if (!found) return false;
-    }
-    return true;
-}
-
-/* All changes of one key come from one worker, so that they arrive in order. */
-static bool in_order_by_key(const pinfo *i, const uint32_t *key, uint32_t n_key) {
-    if (i->dist == DIST_SINGLE) return true;
-    if (i->dist != DIST_HASH) return false;
-    for (uint32_t k = 0; k < i->n_dist; k++) {
-        bool found = false;
-        for (uint32_t m = 0; m < n_key; m++) found |= i->dist_cols[k] == key[m];
         if (!found) return false;
     }
     return true;

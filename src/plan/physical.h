@@ -29,6 +29,7 @@ wr_pnode *ph_put(phys *h, wr_pnode *n, pinfo info);       /* into the job, or th
 pinfo    *ph_info(phys *h, const wr_pnode *n);
 void      ph_input(phys *h, wr_pinput *in, wr_pnode *from, const uint32_t *keys, uint32_t n_keys); /* keyed input */
 wr_pnode *ph_calc(phys *h, const lnode *n, wr_pnode *in, wr_expr *filter, wr_expr **exprs); /* n: what it stands for */
+bool      ph_by_key(phys *h, const wr_pnode *in); /* rows of in can be replaced by its upsert key */
 wr_pnode *ph_normalize(phys *h, wr_pnode *in, const uint32_t *keys, uint32_t n_keys, bool materialize, wr_span at);
 void      ph_title(const wr_pnode *n, char out[160]);
 void      ph_infer(phys *h);

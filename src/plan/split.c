@@ -144,7 +144,7 @@ static wr_pnode *spread_node(phys *h, lnode *n, wr_pnode *in, uint32_t side) {
     if (s->keys.len && n->join.n_keys && !(o->hot = hot_keys(p, s, &in->schema, keys, n->join.n_keys))) n->join.split.keys.len = 0; /* said once, not for each side */
     if (!o->replicate) {
         o->retract_input = i.updating;
-        bool by_key = i.has_key && in->n_upsert_key;
+        bool by_key = ph_by_key(h, in) && in->n_upsert_key;
         o->n_by = by_key ? in->n_upsert_key : width;
         uint32_t *by = wr_new_n(p->arena, uint32_t, o->n_by + 1);
         for (uint32_t k = 0; k < o->n_by; k++) by[k] = by_key ? in->upsert_key[k] : k;
