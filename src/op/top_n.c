@@ -113,6 +113,7 @@ static void touch(wr_top_n *t, wr_rank_group *g, uint32_t slot) {
 
 /* Append-only: can the row be shown? Compares with the last row that is, when the list is full. */
 static bool is_behind(const wr_top_n *t, const wr_rank_group *g, const wr_ranked *r) {
+    if (!t->opts.last) return true;                  /* WHERE rn <= 0 */
     if (g->rows->count < t->opts.last) return false; /* ranks never exceed the number of rows */
     const wr_ranked *last = wr_sorted_at(g->rows, wr_sorted_last(g->rows));
     if (t->opts.rank == WR_RANK_ROW_NUMBER) return by_key(NULL, r, last) > 0;
