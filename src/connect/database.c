@@ -4,6 +4,12 @@
  * Thread     any; what it works on belongs to its caller.                                                                     */
 #include "connect/parts.h"
 
+db_columns db_columns_of(const wr_table_info *t, wr_arena *arena) {
+    db_columns c = {t->schema, t->n_key, wr_new_n(arena, uint32_t, t->n_key + 1)};
+    for (uint32_t k = 0; k < t->n_key; k++) c.key[k] = t->key[k];
+    return c;
+}
+
 void db_put_name(wr_sbuf *sql, wr_str name) {
     wr_sbuf_addc(sql, '"');
     for (size_t i = 0; i < name.len; i++) {

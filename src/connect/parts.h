@@ -51,6 +51,7 @@ wr_status file_output(const wr_table_info *t, wr_connect_ctx *ctx, wr_output *ou
 
 /* ---- database.c: what the sinks and look-ups of SQL databases share ---- */
 typedef struct db_columns { const wr_schema *schema; uint32_t n_key, *key; } db_columns;
+db_columns db_columns_of(const wr_table_info *t, wr_arena *arena); /* its key is a copy */
 void db_put_name(wr_sbuf *sql, wr_str name);                       /* quoted */
 bool db_is_key(const db_columns *c, uint32_t col);
 void db_put_columns(const db_columns *c, wr_sbuf *sql);            /* "a", "b" */

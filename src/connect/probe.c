@@ -96,8 +96,7 @@ void wr_probe_table(const wr_connector *c, const wr_table_info *t, wr_probe_ctx 
 
 /* ---- files ---- */
 
-/* The path itself, or the nearest directory above it that is there. */
-static bool nearest_there(wr_world *w, wr_str path, wr_sbuf *out, wr_file_info *info) {
+bool wr_probe_nearest(wr_world *w, wr_str path, wr_sbuf *out, wr_file_info *info) {
     bool there = false;
     for (;;) {
         wr_sbuf_clear(out);
@@ -112,7 +111,7 @@ void wr_probe_writable_dir(wr_world *w, const char *dir, const char *what, wr_fi
     wr_sbuf      near = {0};
     wr_file_info info;
     wr_disk      disk;
-    bool         found = nearest_there(w, wr_str_of(dir), &near, &info);
+    bool         found = wr_probe_nearest(w, wr_str_of(dir), &near, &info);
     const char  *at = found ? near.at : dir, *refused = found ? wr_path_refused(at, true) : "there is no such directory";
     if (found && !info.is_dir) {
         wr_find(out, WR_FOUND_FAULT, what, "'%s' is a file, and a directory is needed%s%s%s", at, strcmp(at, dir) ? " for '" : "", strcmp(at, dir) ? dir : "", strcmp(at, dir) ? "'" : "");
@@ -133,4 +132,65 @@ void wr_probe_writable_dir(wr_world *w, const char *dir, const char *what, wr_fi
         wr_sbuf_free(&size);
     }
     wr_sbuf_free(&near);
+}
+
+/* ---- databases ---- */
+
+static const wr_probe_column *find_column(const wr_probe_columns *there, wr_str name) {
+    for (uint32_t i = 0; i < there->n; i++)
+        if (there->any_case ? wr_str_ieq(there->at[i].name, name) : wr_str_eq(there->at[i].name, name)) return &there->at[i];
+    return NULL;
+}
+
+static bool written(const wr_table_info *t, const wr_probe_columns *there, wr_str name) {
+    for (uint32_t c = 0; c < t->schema->n; c++)
+        if (there->any_case ? wr_str_ieq(t->schema->fields[c].name, name) : wr_str_eq(t->schema->fields[c].name, name)) return true;
+    return false;
+}
+
+static void missing_column(const wr_table_info *t, uint32_t c, const wr_probe_columns *there, wr_findings *out) {
+    const wr_field *f = &t->schema->fields[c];
+    wr_str         *names = wr_malloc((there->n + 1) * sizeof *names);
+    wr_sbuf         type = {0};
+    for (uint32_t i = 0; i < there->n; i++) names[i] = there->at[i].name;
+    int near = wr_nearest(f->name, names, there->n);
+    there->put_type(&type, f->type);
+    wr_find(out, WR_FOUND_FAULT, "columns", "the table %s has no column '%.*s'", there->table, WR_FMT(f->name));
+    if (near >= 0) wr_find_todo(out, "it has '%.*s'; or: ALTER TABLE %s ADD COLUMN \"%.*s\" %s", WR_FMT(names[near]), there->table, WR_FMT(f->name), type.at);
+    else wr_find_todo(out, "ALTER TABLE %s ADD COLUMN \"%.*s\" %s", there->table, WR_FMT(f->name), type.at);
+    wr_sbuf_free(&type);
+    wr_free(names);
+}
+
+static void wrong_type(const wr_table_info *t, uint32_t c, const wr_probe_columns *there, const wr_probe_column *col, wr_fit fit, wr_probe_ctx *ctx) {
+    const wr_field *f = &t->schema->fields[c];
+    wr_sbuf         ours = {0}, type = {0};
+    bool            reads = ctx->role != WR_ROLE_SINK;
+    wr_type_text(f->type, &ours);
+    there->put_type(&type, f->type);
+    wr_find(ctx->out, fit == WR_FIT_NOT ? WR_FOUND_FAULT : WR_FOUND_WARNING, "columns", "column '%.*s' of %s is %.*s, which %s %s%s", WR_FMT(f->name), there->table, WR_FMT(col->type),
+            reads ? fit == WR_FIT_NOT ? "cannot be read as" : "may hold values that do not go into" : fit == WR_FIT_NOT ? "does not hold" : "does not hold all values of", "the script's ", ours.at);
+    if (reads) wr_find_todo(ctx->out, "declare the column in the script as what it is there");
+    else wr_find_todo(ctx->out, "ALTER TABLE %s ALTER COLUMN \"%.*s\" %s %s; or CAST in the query and another type in the script", there->table, WR_FMT(f->name), there->alter_type, type.at);
+    wr_sbuf_free(&ours);
+    wr_sbuf_free(&type);
+}
+
+void wr_probe_db_columns(const wr_table_info *t, const wr_probe_columns *there, wr_probe_ctx *ctx) {
+    uint32_t before = ctx->out->list.n, n = 0;
+    for (uint32_t c = 0; c < t->schema->n; c++) {
+        if (ctx->role != WR_ROLE_SINK && t->needed && !t->needed[c]) continue;
+        const wr_probe_column *col = find_column(there, t->schema->fields[c].name);
+        wr_fit                 fit = col && there->fit ? there->fit(t->schema->fields[c].type, col->type, ctx->role) : WR_FIT;
+        n++;
+        if (!col) missing_column(t, c, there, ctx->out);
+        else if (fit != WR_FIT) wrong_type(t, c, there, col, fit, ctx);
+    }
+    for (uint32_t i = 0; i < there->n && ctx->role == WR_ROLE_SINK; i++) {
+        const wr_probe_column *col = &there->at[i];
+        if (!col->not_null || col->has_default || written(t, there, col->name)) continue;
+        wr_find(ctx->out, WR_FOUND_FAULT, "columns", "column '%.*s' of %s is NOT NULL, has no default, and the script does not write it", WR_FMT(col->name), there->table);
+        wr_find_todo(ctx->out, "write it, or: ALTER TABLE %s ALTER COLUMN \"%.*s\" DROP NOT NULL", there->table, WR_FMT(col->name));
+    }
+    if (ctx->out->list.n == before) wr_find(ctx->out, WR_FOUND_FINE, "columns", "all %u are there and hold what they must", n);
 }

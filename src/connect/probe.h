@@ -37,6 +37,7 @@ typedef struct wr_probe_ctx {
     wr_connect_ctx *connect;        /* world, arena, diags, tz, n_workers; as the job would have it */
     bool            checkpoints;    /* the job will make checkpoints, */
     int64_t         interval_us;    /* so often */
+    bool            goes_on;        /* there is a checkpoint: it says where sources begin */
     wr_findings    *out;
 } wr_probe_ctx;
 
@@ -50,5 +51,21 @@ void     wr_findings_json(const wr_findings *out, wr_sbuf *text);               
 
 /* Of a table as the plan has it; a connector without a probe is one note. */
 void     wr_probe_table(const wr_connector *connector, const wr_table_info *table, wr_probe_ctx *ctx);
-/* What probes share: files and directories. */
+/* What probes share: files and directories. nearest: the path itself, or the nearest directory above it that is there. */
+bool     wr_probe_nearest(wr_world *world, wr_str path, wr_sbuf *out, wr_file_info *info);
 void     wr_probe_writable_dir(wr_world *world, const char *dir, const char *what, wr_findings *out); /* may not be there yet: then the nearest one that is */
+
+/* What probes of databases share. */
+typedef enum wr_fit { WR_FIT, WR_FIT_NARROW, WR_FIT_NOT } wr_fit; /* NARROW: holds such values, but not all of them */
+typedef struct wr_probe_column { wr_str name, type; bool not_null, has_default; } wr_probe_column;
+typedef struct wr_probe_columns {
+    const char            *table;                                            /* as the database names it */
+    uint32_t               n;
+    const wr_probe_column *at;
+    bool                   any_case;                                         /* names are equal in any case */
+    wr_fit               (*fit)(wr_type ours, wr_str theirs, wr_role role);  /* NULL: any value goes into any column */
+    void                 (*put_type)(wr_sbuf *sql, wr_type type);            /* the type that fits */
+    const char            *alter_type;                                       /* between column and type in ALTER TABLE t ALTER COLUMN c ...; "TYPE" */
+} wr_probe_columns;
+/* "columns": every column that is written or needed is there and of a type that fits, and no other one must be given. */
+void     wr_probe_db_columns(const wr_table_info *table, const wr_probe_columns *there, wr_probe_ctx *ctx);

@@ -82,13 +82,13 @@ static const char *column_type(wr_type t) {
     }
 }
 
-static void put_type(wr_sbuf *sql, wr_type t) { wr_sbuf_addz(sql, column_type(t)); }
+void sqlite_put_type(wr_sbuf *sql, wr_type t) { wr_sbuf_addz(sql, column_type(t)); }
 
 static wr_status create_table(sqlite_sink *s, wr_err *err) {
     wr_sbuf sql = {0};
     wr_sbuf_addz(&sql, "CREATE TABLE IF NOT EXISTS ");
     db_put_name(&sql, wr_str_of(s->table));
-    db_put_table(&s->columns, put_type, &sql);
+    db_put_table(&s->columns, sqlite_put_type, &sql);
     wr_status status = run(s, sql.at, "create the table", err);
     wr_sbuf_free(&sql);
     return status;
@@ -401,7 +401,7 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
     *out = NULL;
     if (!wr_option_bool(&t->options, specs, "create-table", &create, ctx->diags) || !wr_option_duration(&t->options, specs, "sink.busy-timeout", &busy_us, ctx->diags)) return WR_USER;
     sqlite_sink *s = wr_calloc(1, sizeof *s);
-    *s = (sqlite_sink){.base = {&sink_vt}, .log = {.acct = ctx->acct}, .columns = {t->schema, t->n_key, NULL}, .name = t->name, .job = wr_option_string(&t->options, specs, "sink.job"),
+    *s = (sqlite_sink){.base = {&sink_vt}, .log = {.acct = ctx->acct}, .name = t->name, .job = wr_option_string(&t->options, specs, "sink.job"),
                        .busy_ms = busy_us / 1000, .fresh = true};
     s->arena = wr_arena_new(NULL);
     if (!table.len) table = t->name;
@@ -411,8 +411,7 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
         s->table = wr_arena_printf(s->arena, "%s" NEXT_TABLE, s->table);
         s->name = wr_str_of(wr_arena_printf(s->arena, "%.*s" NEXT_TABLE, WR_FMT(s->name)));
     }
-    s->columns.key = wr_new_n(s->arena, uint32_t, t->n_key + 1);
-    for (uint32_t k = 0; k < t->n_key; k++) s->columns.key[k] = t->key[k];
+    s->columns = db_columns_of(t, s->arena);
     wr_type *types = wr_new_n(s->arena, wr_type, t->schema->n + 1);
     for (uint32_t c = 0; c < t->schema->n; c++) types[c] = t->schema->fields[c].type;
     s->codec = wr_rowcodec_new(s->arena, types, t->schema->n);
@@ -438,4 +437,4 @@ static wr_sink_takes takes(const wr_table_info *t) { return t->n_key ? WR_SINK_U
 static wr_guarantee  guarantee(const wr_table_info *t) { return (void)t, WR_EXACTLY_ONCE; }
 
 const wr_connector wr_connector_sqlite = {.name = "sqlite", .doc = "a table of an SQLite database: upsert by PRIMARY KEY, or append; exactly once; asked by key in lookup joins", .specs = specs, .sink_new = sqlite_new, .output = output, .takes = takes, .guarantee = guarantee,
-                                          .lookup_new = sqlite_lookup_new, .version = sqlite_version};
+                                          .lookup_new = sqlite_lookup_new, .version = sqlite_version, .probe = sqlite_probe};

@@ -26,8 +26,16 @@ static bool seen(const wr_job_plan *plan, uint32_t before, const wr_table *table
     return false;
 }
 
+static bool has_checkpoint(const wr_run_opts *o) {
+    wr_checkpoint_epochs epochs = {0};
+    bool has = o->state_dir && !o->fresh && wr_checkpoint_list(o->world, o->state_dir, &epochs, NULL) == WR_OK && epochs.n;
+    wr_arr_free(&epochs);
+    return has;
+}
+
 static void look_at_tables(wr_job *job, int64_t timeout_us, wr_findings *out) {
     const wr_job_plan *plan = job->plan;
+    bool               goes_on = has_checkpoint(&job->opts);
     for (uint32_t i = 0; i < plan->nodes.n; i++) {
         const wr_pnode *p = plan->nodes.at[i];
         wr_role         role = p->kind == WR_P_SOURCE ? WR_ROLE_SOURCE : p->kind == WR_P_LOOKUP_JOIN ? WR_ROLE_LOOKUP : WR_ROLE_SINK;
@@ -41,7 +49,7 @@ static void look_at_tables(wr_job *job, int64_t timeout_us, wr_findings *out) {
         *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = &job->accts[p->index], .diags = job->opts.diags, .tz = plan->tz,
                                 .n_workers = job->n_workers, .batch_rows = job->batch_rows, .bounded_override = job->opts.force_bounded, .tail_override = job->opts.force_tail, .print_style = "table"};
         int64_t      every = job->opts.checkpoint_interval_us ? job->opts.checkpoint_interval_us : CHECKPOINT_EVERY_US;
-        wr_probe_ctx probe = {.role = role, .timeout_us = timeout_us, .connect = ctx, .checkpoints = job->opts.state_dir != NULL, .interval_us = every, .out = out};
+        wr_probe_ctx probe = {.role = role, .timeout_us = timeout_us, .connect = ctx, .checkpoints = job->opts.state_dir != NULL, .interval_us = every, .goes_on = goes_on, .out = out};
         wr_probe_table(c, &info, &probe);
     }
 }
@@ -102,16 +110,9 @@ static void look_at_room(const wr_job *job, wr_findings *out) {
     bool    known;
     double  bytes = state_bytes(job->plan, &known), need = 2 * bytes; /* twice: while files are merged, and those that an older checkpoint still names */
     wr_disk disk;
-    wr_str  at = wr_str_of(job->opts.state_dir);
     wr_sbuf dir = {0}, free_text = {0}, need_text = {0};
-    wr_sbuf_add_str(&dir, at);
-    while (!wr_disk_room(dir.at, &disk) && at.len > 1) {
-        const char *slash = memrchr(at.ptr, '/', at.len);
-        at = slash && slash > at.ptr ? (wr_str){at.ptr, (size_t)(slash - at.ptr)} : slash ? WR_STR("/") : WR_STR(".");
-        wr_sbuf_clear(&dir);
-        wr_sbuf_add_str(&dir, at);
-    }
-    if (wr_disk_room(dir.at, &disk)) {
+    wr_file_info info;
+    if (wr_probe_nearest(job->opts.world, wr_str_of(job->opts.state_dir), &dir, &info) && wr_disk_room(dir.at, &disk)) {
         wr_text_size((int64_t)WR_MIN(disk.free_bytes, (uint64_t)INT64_MAX), &free_text);
         wr_text_size((int64_t)WR_MIN(need, 9e18), &need_text);
         if (need > (double)disk.free_bytes) {

@@ -17,7 +17,10 @@
     F(message_destroy) F(message_timestamp) F(message_headers) F(header_get_all) F(poll) F(flush) F(purge) F(outq_len) F(produceva)                   \
     F(init_transactions) F(begin_transaction) F(commit_transaction) F(abort_transaction) F(send_offsets_to_transaction)                               \
     F(consumer_group_metadata_new) F(consumer_group_metadata_destroy) F(error_code) F(error_is_fatal) F(error_is_retriable)                           \
-    F(error_txn_requires_abort) F(error_destroy)
+    F(error_txn_requires_abort) F(error_destroy) F(version_str) F(queue_new) F(queue_poll) F(AdminOptions_new) F(AdminOptions_destroy)                \
+    F(AdminOptions_set_request_timeout) F(ConfigResource_new) F(ConfigResource_destroy) F(ConfigResource_configs) F(ConfigResource_error)             \
+    F(ConfigResource_error_string) F(ConfigEntry_name) F(ConfigEntry_value) F(DescribeConfigs) F(DescribeConfigs_result_resources)                    \
+    F(event_DescribeConfigs_result) F(event_error) F(event_error_string) F(event_destroy)
 typedef struct kafka_table {
 #define F(name) __typeof__(rd_kafka_##name) *name;
     KAFKA_FUNCTIONS(F)
@@ -44,6 +47,14 @@ void      kafka_client_close(kafka_client *client);
 void kafka_client_detail(kafka_client *client, wr_err *err);
 WR_COLD WR_PRINTF(4, 5) wr_status kafka_fail(kafka_client *client, rd_kafka_resp_err_t code, wr_err *err, const char *fmt, ...);
 
+/* topics.c: which topics a source reads: those of a list, or all that match a pattern. */
+typedef struct kafka_topics { wr_str list, pattern; struct pcre2_real_code_8 *regex; } kafka_topics;
+wr_status kafka_topics_read(kafka_topics *topics, const wr_table_info *t, wr_connect_ctx *ctx);
+bool      kafka_topics_want(const kafka_topics *topics, const char *topic);
+void      kafka_topics_free(kafka_topics *topics);
+
+struct wr_probe_ctx;
+void      kafka_probe(const wr_table_info *t, struct wr_probe_ctx *ctx);
 wr_status kafka_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err);
 wr_status kafka_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err);
 extern const wr_option_spec kafka_specs[];

@@ -12,11 +12,9 @@
  * Bounds     librdkafka's queues: FETCH_BYTES over all partitions, charged; one chunk.
  * Thread     next, save, load: under the turn lock; decode: any worker, sees only the chunk; lasting: the coordinator; `found` is under its lock.   */
 #define _GNU_SOURCE 1
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include "connect/kafka/lib.h"
 #include "format/records.h"
 #include <inttypes.h>
-#include <pcre2.h>
 #include <stdio.h>
 
 enum { CHUNK_BYTES = 256 * 1024, TAKE = 512, FETCH_BYTES = 32 << 20, TIMEOUT_MS = 15000, SAVE_VERSION = 1, WAIT_US = 2000, WAIT_MAX_US = 20000 };
@@ -56,7 +54,8 @@ typedef struct kafka_source {
     wr_world             *world;
     wr_account           *acct;
     wr_arena             *arena;
-    wr_str                table, topics, pattern;
+    wr_str                table;
+    kafka_topics          topics;
     wr_span               at;
     kafka_client          admin, reader;
     wr_record_format      format;
@@ -73,7 +72,6 @@ typedef struct kafka_source {
     uint32_t              turn, n_assigned;
     int64_t               wait_us, charged;
     bool                  loaded;     /* positions came from a checkpoint */
-    pcre2_code           *regex;
     /* the discovery */
     void                 *thread;
     wr_bell              *bell;
@@ -86,19 +84,6 @@ typedef struct kafka_source {
 } kafka_source;
 
 /* ---- asking: which partitions, from which offset to which ---- */
-
-static bool topic_wanted(kafka_source *s, const char *topic) {
-    if (s->regex) {
-        pcre2_match_data *m = pcre2_match_data_create(1, NULL);
-        int               rc = pcre2_match(s->regex, (PCRE2_SPTR)topic, strlen(topic), 0, PCRE2_ANCHORED | PCRE2_ENDANCHORED, m, NULL);
-        pcre2_match_data_free(m);
-        return rc >= 0;
-    }
-    wr_str list = s->topics;
-    for (wr_str name; wr_str_next(&list, ';', &name);)
-        if (wr_str_eq(name, wr_str_of(topic))) return true;
-    return false;
-}
 
 /* "partition:7" -> 7, when it begins with the word. */
 static bool named_number(wr_str text, const char *word, int64_t *out) {
@@ -205,7 +190,7 @@ static wr_status discover(kafka_source *s, bool begin, wr_err *err) {
     wr_status status = WR_OK;
     for (int i = 0; i < md->topic_cnt && status == WR_OK; i++) {
         const struct rd_kafka_metadata_topic *topic = &md->topics[i];
-        if (topic->err || !topic_wanted(s, topic->topic)) continue;
+        if (topic->err || !kafka_topics_want(&s->topics, topic->topic)) continue;
         for (int k = 0; k < topic->partition_cnt && status == WR_OK; k++) {
             if (is_known(s, topic->topic, topic->partitions[k].id)) continue;
             found_part p = {.topic = wr_strdup(topic->topic), .partition = topic->partitions[k].id};
@@ -242,7 +227,7 @@ static void discovery(void *arg) {
 
 /* Commas and patterns that match nothing are a mistake when the job begins. */
 static wr_status check_topics(kafka_source *s, wr_err *err) {
-    wr_str list = s->topics;
+    wr_str list = s->topics.list;
     for (wr_str name; wr_str_next(&list, ';', &name);) {
         bool there = !name.len;
         for (uint32_t i = 0; i < s->known.n && !there; i++) there = wr_str_eq(wr_str_of(s->known.at[i].topic), name);
@@ -684,7 +669,7 @@ static void source_close(wr_source *base) {
     for (uint32_t i = 0; s->readers && i < s->n_workers; i++) wr_record_reader_free(s->readers[i]);
     if (s->acct) wr_account_add(s->acct, -s->charged);
     wr_free(s->readers);
-    pcre2_code_free(s->regex);
+    kafka_topics_free(&s->topics);
     wr_bell_free(s->bell);
     wr_mutex_free(s->lock);
     wr_arena_free(s->arena);
@@ -745,20 +730,6 @@ static wr_status read_modes(kafka_source *s, const wr_table_info *t, wr_connect_
     if (ctx->tail_override) s->stop = END_NEVER;
     s->bounded = s->stop != END_NEVER;
     return WR_OK;
-}
-
-static wr_status read_topics(kafka_source *s, const wr_table_info *t, wr_connect_ctx *ctx) {
-    s->topics = option_text(t, kafka_specs, "topic");
-    s->pattern = option_text(t, kafka_specs, "topic-pattern");
-    if (!s->topics.len == !s->pattern.len) return option_error(ctx, t, s->topics.len ? "topic-pattern" : "connector", "WR122", "one of 'topic' and 'topic-pattern' is needed");
-    if (!s->pattern.len) return WR_OK;
-    int        code;
-    PCRE2_SIZE where;
-    s->regex = pcre2_compile((PCRE2_SPTR)s->pattern.ptr, s->pattern.len, PCRE2_UTF, &code, &where, NULL);
-    if (s->regex) return WR_OK;
-    PCRE2_UCHAR text[200];
-    pcre2_get_error_message(code, text, sizeof text);
-    return option_error(ctx, t, "topic-pattern", "WR121", "not a pattern: %s at character %zu", (const char *)text, (size_t)where + 1);
 }
 
 static bool check_metadata(const wr_table_info *t, wr_connect_ctx *ctx, bool *headers) {
@@ -841,7 +812,7 @@ wr_status kafka_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sourc
                                   .needed = wr_format_needed(t->schema, t->n_physical, t->metadata_keys, t->needed, ctx->arena)};
     if (status == WR_OK && !wr_format_metadata_pick(s->format.value, t->schema, t->n_physical, t->metadata_keys, t->at, ctx->arena, &opts.metadata, &opts.metadata_keys, ctx->diags)) status = WR_USER;
     if (status == WR_OK) status = read_modes(s, t, ctx);
-    if (status == WR_OK) status = read_topics(s, t, ctx);
+    if (status == WR_OK) status = kafka_topics_read(&s->topics, t, ctx);
     s->readers = wr_calloc(s->n_workers, sizeof *s->readers);
     for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = wr_record_reader_new(&opts, &s->readers[i], ctx->diags);
     if (status == WR_OK) status = open_clients(s, t, ctx, err);

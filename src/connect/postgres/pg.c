@@ -55,7 +55,7 @@ static const char *quoted_table(wr_arena *arena, wr_str name) {
 
 wr_status pg_open(pg_conn *conn, const wr_table_info *t, wr_arena *arena, wr_connect_ctx *ctx, wr_err *err) {
     wr_str url = option_text(t, pg_specs, "url"), user = option_text(t, pg_specs, "username"), password = option_text(t, pg_specs, "password"), table = option_text(t, pg_specs, "table-name");
-    *conn = (pg_conn){.world = ctx->world, .name = t->name, .at = t->at};
+    *conn = (pg_conn){.world = ctx->world, .name = t->name, .at = t->at, .connect_s = 10};
     if (wr_str_starts(url, WR_STR("jdbc:"))) url = (wr_str){url.ptr + 5, url.len - 5};
     if (!wr_str_starts(url, WR_STR("postgresql:")) && !wr_str_starts(url, WR_STR("postgres:"))) {
         wr_status status = option_error(ctx, t, "url", "WR121", "'%.*s' is of no database that weir can talk to", (int)WR_MIN(url.len, 100u), url.ptr);
@@ -115,7 +115,7 @@ wr_status pg_fail(pg_conn *conn, PGresult *result, const char *doing, wr_err *er
 }
 
 /* A server that answers and says no for good: wrong database, user, password. libpq gives no SQLSTATE for it. */
-static bool refused(const pg_conn *conn) {
+bool pg_refused(const pg_conn *conn) {
     static const char *const passing[] = {"starting up", "shutting down", "recovery", "too many", "not yet accepting"};
     const char              *text = pg.errorMessage(conn->c);
     if (!strstr(text, "FATAL:")) return false;
@@ -126,12 +126,14 @@ static bool refused(const pg_conn *conn) {
 
 static wr_status connect_once(pg_conn *conn, wr_err *err) {
     const char *keys[] = {"dbname", conn->user[0] ? "user" : "application_name", conn->password[0] ? "password" : "application_name", "application_name", "connect_timeout", NULL};
-    const char *values[] = {conn->url, conn->user[0] ? conn->user : "weir", conn->password[0] ? conn->password : "weir", "weir", "10", NULL};
+    char        seconds[16];
+    const char *values[] = {conn->url, conn->user[0] ? conn->user : "weir", conn->password[0] ? conn->password : "weir", "weir", seconds, NULL};
+    snprintf(seconds, sizeof seconds, "%d", conn->connect_s);
     pg_close(conn);
     conn->c = pg.connectdbParams(keys, values, 1);
     if (pg_lost(conn)) {
         wr_status status = pg_fail(conn, NULL, "connect", err);
-        if (err && refused(conn)) err->retriable = false;
+        if (err && pg_refused(conn)) err->retriable = false;
         return status;
     }
     return pg_run(conn, "SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET bytea_output = 'hex'; SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET client_min_messages = warning;"
@@ -256,4 +258,4 @@ static wr_sink_takes takes(const wr_table_info *t) { return t->n_key ? WR_SINK_U
 static wr_guarantee  guarantee(const wr_table_info *t) { return (void)t, WR_EXACTLY_ONCE; }
 
 const wr_connector wr_connector_jdbc = {.name = "jdbc", .doc = "a table of a PostgreSQL database: upsert by PRIMARY KEY, or append, exactly once; asked by key in lookup joins", .specs = pg_specs,
-                                        .sink_new = pg_sink_new, .takes = takes, .guarantee = guarantee, .lookup_new = pg_lookup_new};
+                                        .sink_new = pg_sink_new, .takes = takes, .guarantee = guarantee, .lookup_new = pg_lookup_new, .probe = pg_probe};

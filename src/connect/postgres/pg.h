@@ -26,6 +26,7 @@ typedef struct pg_conn {
     const char *url, *user, *password, *table; /* table: quoted, with its schema */
     PGconn     *c;
     int64_t     retry_us;
+    int         connect_s;            /* how long one attempt to connect may take */
 } pg_conn;
 
 extern const wr_option_spec pg_specs[];
@@ -39,9 +40,12 @@ wr_status pg_run(pg_conn *conn, const char *sql, const char *doing, wr_err *err)
 /* Rows: *out is cleared by the caller (pg.clear) if WR_OK. */
 wr_status pg_query(pg_conn *conn, const char *sql, int n, const char *const *values, const char *doing, PGresult **out, wr_err *err);
 WR_COLD wr_status pg_fail(pg_conn *conn, PGresult *result /* (takes) may be NULL */, const char *doing, wr_err *err);
+bool      pg_refused(const pg_conn *conn);        /* after pg_connect failed: the server answered, and says no for good */
 void pg_put_type(wr_sbuf *out, wr_type type);     /* the type of a column that holds it */
 /* The value as COPY's text format has it. False: a text with a NUL byte, which PostgreSQL cannot hold. */
 bool pg_put_value(wr_sbuf *out, const wr_vec *vec, uint32_t row, wr_sbuf *scratch);
 
 wr_status pg_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err);
 wr_status pg_lookup_new(const wr_table_info *t, const uint32_t *keys, uint32_t n_keys, wr_connect_ctx *ctx, wr_lookup **out, wr_err *err);
+struct wr_probe_ctx;
+void pg_probe(const wr_table_info *t, struct wr_probe_ctx *ctx);

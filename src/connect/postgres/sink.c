@@ -256,11 +256,21 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
 }
 static const wr_sink_vt sink_vt = {"jdbc", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close, NULL};
 
+/* Asked for first: CREATE needs a right that a job may lack where the table is there already. */
+static wr_status make_epochs(pg_sink *s, wr_err *err) {
+    PGresult *r;
+    WR_TRY(pg_query(&s->conn, "SELECT to_regclass('weir_epoch') IS NOT NULL", 0, NULL, "look for weir_epoch", &r, err));
+    bool there = pg.getvalue(r, 0, 0)[0] == 't';
+    pg.clear(r);
+    if (there) return WR_OK;
+    return pg_run(&s->conn, "CREATE TABLE IF NOT EXISTS weir_epoch (job text NOT NULL, sink text NOT NULL, epoch bigint NOT NULL, PRIMARY KEY (job, sink))", "make weir_epoch", err);
+}
+
 /* Everything that can be wrong with the table is found before the first row: its columns, its key, the right to write. */
 static wr_status try_table(pg_sink *s, bool create, wr_err *err) {
     wr_sbuf sql = {0};
     WR_TRY(pg_connect(&s->conn, err));
-    WR_TRY(pg_run(&s->conn, "CREATE TABLE IF NOT EXISTS weir_epoch (job text NOT NULL, sink text NOT NULL, epoch bigint NOT NULL, PRIMARY KEY (job, sink))", "make weir_epoch", err));
+    WR_TRY(make_epochs(s, err));
     if (create) WR_TRY(create_table(s, err));
     wr_sbuf_addz(&sql, "EXPLAIN INSERT INTO ");
     wr_sbuf_printf(&sql, "%s (", s->conn.table);
@@ -283,9 +293,8 @@ wr_status pg_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out
     *out = NULL;
     if (!wr_option_bool(&t->options, pg_specs, "create-table", &create, ctx->diags)) return WR_USER;
     pg_sink *s = wr_calloc(1, sizeof *s);
-    *s = (pg_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .columns = {t->schema, t->n_key, NULL}, .log = {.acct = ctx->acct}, .job = wr_option_string(&t->options, pg_specs, "sink.job"), .fresh = true};
-    s->columns.key = wr_new_n(s->arena, uint32_t, t->n_key + 1);
-    for (uint32_t k = 0; k < t->n_key; k++) s->columns.key[k] = t->key[k];
+    *s = (pg_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}, .job = wr_option_string(&t->options, pg_specs, "sink.job"), .fresh = true};
+    s->columns = db_columns_of(t, s->arena);
     wr_status status = pg_open(&s->conn, t, s->arena, ctx, err);
     if (status == WR_OK) {
         make_statements(s);
