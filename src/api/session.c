@@ -4,6 +4,9 @@
  * Invariant  n_run <= steps.n. A job exists only inside run_job.
  * Stop       a flag only: the running job is told from its own tick, so a signal handler never touches a job that is going away.   */
 #include "api/internal.h"
+#include "base/hash.h"
+#include "weir.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { KEY_GROUPS_MAX = 32768, WORKERS_MAX = 64, STATS_EVERY_US = 10000000 };
@@ -239,6 +242,25 @@ static int64_t catch_up_lag(const wr_session *s) {
     return wr_parse_duration(wr_catalog_get(s->catalog, "scan.catch-up.lag"), &us) ? us : 0;
 }
 
+/* A hash of the script as it was given and of what ${...} stood for. */
+static const char *script_version(wr_session *s) {
+    wr_sbuf all = {0};
+    for (uint32_t i = 0; i < s->texts.n; i++) wr_put_bytes(&all, s->texts.at[i].text.ptr, s->texts.at[i].text.len);
+    for (uint32_t i = 0; i < s->variables.n; i++)
+        wr_put_bytes(&all, s->variables.at[i].name.ptr, s->variables.at[i].name.len), wr_put_bytes(&all, s->variables.at[i].value.ptr, s->variables.at[i].value.len);
+    const char *version = wr_arena_printf(s->arena, "%016" PRIx64, wr_hash_bytes(all.at, all.len));
+    wr_sbuf_free(&all);
+    return version;
+}
+
+/* 'pipeline.name', else the file's name. */
+static const char *job_name(wr_session *s) {
+    wr_str      name = wr_catalog_get(s->catalog, "pipeline.name"), file = s->texts.n ? s->texts.at[0].name : WR_STR("");
+    const char *slash = file.len ? memrchr(file.ptr, '/', file.len) : NULL;
+    if (slash) file.len -= (size_t)(slash + 1 - file.ptr), file.ptr = slash + 1;
+    return wr_arena_printf(s->arena, "%.*s", WR_FMT(name.len ? name : file));
+}
+
 static wr_run_opts run_opts(wr_session *s, uint32_t step) {
     const wr_session_opts *o = &s->opts;
     uint32_t groups = o->n_key_groups ? o->n_key_groups : number_setting(s, "pipeline.max-parallelism", KEY_GROUPS_MAX);
@@ -251,7 +273,7 @@ static wr_run_opts run_opts(wr_session *s, uint32_t step) {
                          .final_rows = o->final_rows, .print_style = o->print_style ? o->print_style : "table", .simulate = o->simulate,
                          .seed = o->seed, .crash_after_steps = o->crash_after_steps, .checkpoint_every_steps = o->checkpoint_every_steps,
                          .end_when_idle_us = o->end_when_idle_us, .tick = tick, .tick_arg = s,
-                         .result = link_result(s), .result_arg = s};
+                         .result = link_result(s), .result_arg = s, .job_name = job_name(s), .job_version = script_version(s), .weir_version = weir_version()};
 }
 
 wr_status wr_session_sample(wr_session *s, uint32_t index, int64_t for_us, wr_bill_facts **out, wr_err *err) {

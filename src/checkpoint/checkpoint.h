@@ -27,6 +27,7 @@ typedef enum wr_section_kind {
     WR_SECTION_ABOUT,     /* owner: node id, instance: worker; what the state is and how much, for people (run/image.c) */
     WR_SECTION_PLAN,      /* what the state of each node means and keeps (run/upgrade.h) */
     WR_SECTION_CHANNELS,  /* owner: node id, instance: worker; rows in flight in front of it (run/inflight.c): u64 their number, then the rest */
+    WR_SECTION_REFUSED,   /* owner: "job": which state this is; a sink's node id: what it refused (run/letters.h) */
 } wr_section_kind;
 
 typedef struct wr_section {

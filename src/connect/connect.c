@@ -40,8 +40,12 @@ const wr_connector *wr_connector_find(wr_str name) {
 }
 
 const wr_option_spec wr_source_specs[] = {
-    {"on-error", "enum:fail|skip|dead-letter", "fail", false, "what a bad record does: stop the job, be skipped and counted, or go to dead-letter.path"},
-    {"dead-letter.path", "path", NULL, false, "file for bad records: one JSON line each, with place, reason and the bytes"},
+    {"on-error", "enum:fail|skip|dead-letter", "fail", false, "what a refused record does: stop the job, be skipped and counted, or become a dead letter. Of a sink: a row that it cannot take"},
+    {"dead-letter.path", "path", NULL, false, "file for dead letters: one JSON line each, with place, reason and the bytes"},
+    {"dead-letter.table", "string", NULL, false, "table of the script for dead letters instead: of any connector that can be written to"},
+    {"on-error.max-count", "int", NULL, false, "the job stops when more records than that are refused of one on-error.window"},
+    {"on-error.max-rate", "string", NULL, false, "the same as a share of the window, such as '1%'"},
+    {"on-error.window", "int", "10000", false, "records that a window has: the first so many of the table, the next so many ..."},
     {"scan.idle-timeout", "duration", NULL, false, "a partition silent for so long no longer holds back the watermark"},
     {"watermark.future-guard", "duration", NULL, false, "a row dated more than this ahead is refused instead of moving the watermark"},
     {"watermark.alignment", "duration", NULL, false, "a partition that runs ahead of the slowest by more than this waits"},
@@ -292,8 +296,7 @@ bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *di
             wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s': the connector '%s' needs the option '%s'", WR_FMT(t->name), c->name, s->key);
             wr_diags_hint(diags, "%s", s->doc);
         }
-    const wr_option *policy = wr_options_find(&t->options, "on-error");
-    if (as_source && policy && wr_str_ieq(wr_str_trim(policy->value), WR_STR("dead-letter")) && !wr_options_find(&t->options, "dead-letter.path"))
-        wr_diags_add(diags, WR_SEV_ERROR, "WR122", policy->at, "'on-error' = 'dead-letter' needs 'dead-letter.path'");
+    wr_refusal_policy policy;
+    (void)wr_refusal_policy_read(&t->options, &policy, diags);
     return diags->n_errors == before;
 }

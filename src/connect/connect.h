@@ -28,6 +28,13 @@ typedef struct wr_table_info {       /* what a connector may know of a table */
     wr_str           base_dir;       /* directory of the SQL file: relative paths are resolved against the working directory; kept for messages */
 } wr_table_info;
 
+/* Where a sink puts a row that its other end does not take for what is in it; the others it writes. The worker that owns the sink: in write, flush, commit
+ * and recover. `number`: of the row among all that the sink was given since it was made. An error: more of them than the table's options allow. */
+typedef struct wr_refuse {
+    void *arg;
+    wr_status (*row)(void *arg, const wr_batch *batch, uint32_t row, uint64_t number, const char *code, const char *reason, wr_err *err);
+} wr_refuse;
+
 typedef struct wr_connect_ctx {
     wr_world    *world;
     wr_arena    *arena;              /* lives as long as the job */
@@ -38,6 +45,8 @@ typedef struct wr_connect_ctx {
     size_t       chunk_bytes;        /* sources: bytes of one chunk; 0 = the connector's own */
     bool         bounded_override, tail_override; /* test matrix and CLI: force 'bounded' / 'tail' where the connector has both */
     bool         next_version;       /* sinks: write beside the output what is to take its place (wr_output below) */
+    bool         one_file;           /* filesystem sink: 'path' is a file whatever its name looks like */
+    const wr_refuse *refuse;         /* sinks: NULL: a row that cannot be taken is an error ('on-error' = 'fail') */
     bool         final_rows;         /* print: --final */
     const char  *print_style;        /* result: "table", "jsonl", "changelog-jsonl", "changelog-csv" */
     void        *result_arg;         /* for an embedder's own result connector (wr_run_opts.result) */
@@ -55,6 +64,10 @@ typedef struct wr_chunk {
     uint64_t       rows_from, rows_to; /* generators: rows to make, no data */
 } wr_chunk;
 
+typedef struct wr_again {            /* a dead letter on its way back: catalog/letter.h says what each is */
+    wr_str  partition, raw, key, context; /* ptr NULL: there is none */
+    int64_t offset;                  /* -1: not known */
+} wr_again;
 typedef struct wr_source wr_source;
 typedef struct wr_source_vt {
     const char *name;
@@ -76,6 +89,11 @@ typedef struct wr_source_vt {
     void      (*progress)(wr_source *, uint64_t *done, uint64_t *total); /* bytes or rows; total: known so far, also of an input without an end; 0 = unknown */
     bool      (*bounded)(wr_source *);
     void      (*close)(wr_source *);
+    /* What a refused record has beside its bytes: its key (ptr NULL: none), and members of a JSON object. NULL: nothing. Any worker. */
+    void      (*beside)(wr_source *, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *key, wr_sbuf *context);
+    /* A chunk that holds one record which was refused before, as it was or put right, to be decoded as if it came from there. Under the turn lock. NULL:
+     * records cannot be put back. */
+    wr_status (*again)(wr_source *, const wr_again *record, wr_chunk *out, wr_err *err);
     bool        messages;            /* a bad record's offset is the message's own, not a byte of the partition */
 } wr_source_vt;
 struct wr_source { const wr_source_vt *vt; };
@@ -170,4 +188,12 @@ void wr_connector_register(const wr_connector *connector);
  * or format gets the list of what there is. Adds diagnostics; false if any error. Options every source has ('on-error', 'dead-letter.path',
  * 'scan.idle-timeout', 'watermark.future-guard', 'watermark.alignment', 'max-record-bytes') are known here too: wr_source_specs. */
 bool wr_table_options_check(const wr_table_info *table, bool as_source, wr_diags *diags);
+/* What a table's options say of records that are refused (refusal.c). */
+typedef enum wr_on_error { WR_ON_ERROR_FAIL, WR_ON_ERROR_SKIP, WR_ON_ERROR_DEAD_LETTER } wr_on_error;
+typedef struct wr_refusal_policy {
+    wr_on_error on_error;
+    wr_str      path, table;         /* DEAD_LETTER: one of them is given */
+    uint64_t    window, most;        /* records of a window; most of them that may be refused, UINT64_MAX: all */
+} wr_refusal_policy;
+bool wr_refusal_policy_read(const wr_options *options, wr_refusal_policy *out, wr_diags *diags); /* false: a diagnostic was added */
 extern const wr_option_spec wr_source_specs[];

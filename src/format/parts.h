@@ -10,7 +10,6 @@ extern const wr_format wr_format_json, wr_format_csv, wr_format_raw, wr_format_d
 bool   wr_scalar_int(wr_str text, int64_t *out); /* trims; sign and digits; false also when it does not fit */
 /* The text of a number (JSON's or CSV's) into a numeric column: fractions are cut for integers, DECIMAL keeps all digits. */
 wr_put wr_scalar_put_number(wr_str text, wr_vec *vec, uint32_t row);
-void   wr_base64(const void *bytes, size_t len, wr_sbuf *out);
 /* Timestamps as Flink's formats write them: no trailing zeros in the fraction; LTZ ends with Z. */
 void   wr_scalar_timestamp_text(int64_t ticks, wr_type type, char sep, wr_sbuf *out);
 

@@ -299,8 +299,10 @@ typedef struct tinfo {
     bool       bounded, bad;
     double     rate, row_bytes, delay_us; /* delay_us: WATERMARK ... AS ts - INTERVAL */
     bool       rate_declared;
+    const wr_table *letters;     /* 'dead-letter.table' */
 } tinfo;
 tinfo *pl_table_info(pl *p, const wr_table *table);
+bool   pl_letters(pl *p, tinfo *ti); /* letters.c: finds and checks ti->letters; false: a diagnostic was added */
 wr_str pl_table_option(const wr_table *t, const char *key);
 
 /* ddl.c */

@@ -261,7 +261,7 @@ static const wr_table *sink_table(pl *p, const wr_ast_insert *in) {
     const wr_connector_ref *c = p->ctx->connector ? p->ctx->connector(t->connector) : NULL;
     if (c && !c->is_sink) return pl_error(p, "0A000", in->name.at, "table '%.*s' cannot be written: connector '%s' is only a source", WR_FMT(t->name), c->name);
     if (p->ctx->check_options && !p->ctx->check_options(t, false, p->diags)) return NULL;
-    return t;
+    return pl_letters(p, pl_table_info(p, t)) ? t : NULL;
 }
 
 static bool insert(driver *d, const wr_ast_stmt *s, lsinks *into) {

@@ -226,6 +226,22 @@ static void note_not_null(wr_job *job, node *n, const wr_table_info *info) {
     }
 }
 
+static wr_status refuse_sink_row(void *arg, const wr_batch *batch, uint32_t row, uint64_t number, const char *code, const char *reason, wr_err *err) {
+    node *n = arg;
+    n->ledger.out--; /* it was counted when the sink got it */
+    return refuse_row(n, batch, row, number, code, reason, err);
+}
+
+/* NULL: a row that the sink cannot take is an error. */
+static const wr_refuse *make_refuser(wr_job *job, node *n, const wr_table_info *info) {
+    wr_refusal_policy policy;
+    if (!n->p->sink.table || job->opts.redirect || !wr_refusal_policy_read(&info->options, &policy, job->opts.diags) || policy.on_error == WR_ON_ERROR_FAIL) return NULL;
+    n->refused = wr_new(job->arena, refuser);
+    *n->refused = (refuser){.policy = policy, .table = info->name};
+    n->refuse = (wr_refuse){n, refuse_sink_row};
+    return &n->refuse;
+}
+
 static wr_status make_sink(wr_job *job, node *n, wr_err *err) {
     wr_table_info info;
     table_info_of(job, n->p, &info);
@@ -236,7 +252,7 @@ static wr_status make_sink(wr_job *job, node *n, wr_err *err) {
     wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
     *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = &job->accts[n->p->index], .diags = job->opts.diags,
                             .tz = job->plan->tz, .n_workers = job->n_workers, .batch_rows = job->batch_rows, 
-                            .next_version = job->opts.next_version, .final_rows = job->opts.final_rows, .result_arg = job->opts.result_arg,
+                            .refuse = make_refuser(job, n, &info), .next_version = job->opts.next_version, .final_rows = job->opts.final_rows, .result_arg = job->opts.result_arg,
                             .print_style = job->opts.print_style ? job->opts.print_style : "table"};
     return c->sink_new(&info, ctx, &n->sink, err);
 }
@@ -406,6 +422,7 @@ void job_unbuild(wr_job *job) {
         free_turns(job, w); /* w->job is not there yet if building failed */
         for (uint32_t i = 0; w->nodes && i < job->n_nodes; i++) {
             if (w->nodes[i].op) w->nodes[i].op->vt->close(w->nodes[i].op);
+            if (w->nodes[i].refused) refuser_free(w->nodes[i].refused);
             if (w->nodes[i].sink) {
                 wr_err ignored;
                 (void)!w->nodes[i].sink->vt->close(w->nodes[i].sink, false, &ignored);

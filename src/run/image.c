@@ -178,7 +178,7 @@ static wr_status put_down(wr_job *job, wr_err *err) {
 static wr_status make_image(wr_job *job, wr_err *err) {
     image *im = &job->image;
     if (!im->made) {
-        WR_TRY(sources_sync_letters(job, err)); /* not tried again: after a sync that failed, the next one says that all is well */
+        WR_TRY(letters_prepare(job, job->snap.epoch, err)); /* not tried again: after a sync that failed, the next one says that all is well */
         WR_TRY(wr_tier_image(job->tier, im->dir, &im->files, &im->n_files, &im->changed_bytes, err));
         wr_tier_stats tier;
         wr_tier_stats_get(job->tier, &tier);

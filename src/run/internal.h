@@ -7,6 +7,7 @@
 #pragma once
 #include "checkpoint/checkpoint.h"
 #include "run/budget.h"
+#include "run/letters.h"
 #include "run/run.h"
 #include "state/tier.h"
 #include <stdatomic.h>
@@ -57,6 +58,7 @@ typedef struct edge {
 } edge;
 
 typedef struct node node;
+typedef struct letters letters;
 typedef struct task task;
 typedef struct worker worker;
 typedef struct target { node *chained; uint32_t port; edge *edge; } target;
@@ -67,6 +69,10 @@ struct node {                              /* one plan node on one worker */
     worker         *w;
     wr_op          *op;                    /* NULL for source, values, union, sink */
     wr_sink        *sink;
+    refuser        *refused;               /* sinks of tables: what 'on-error' says of rows; NULL: they fail the job */
+    wr_refuse       refuse;                /* what the connector is given of it */
+    uint64_t        letters_epoch;         /* that its dead letters belong to */
+    uint64_t        sink_rows;             /* that it was given in this run */
     bool            flush_always;          /* sinks: flushed even when checkpoints are on (they promise no more than at least once) */
     uint32_t        n_not_null;            /* sinks: columns that must not be NULL (declared so, or of the primary key) */
     uint32_t       *not_null;
@@ -149,11 +155,8 @@ typedef struct source {
     int64_t         wm, first_us;
     bool            wm_idle, ended, waiting, held; /* held: not read at all (wr_run_opts.until) */
     int64_t         retry_at_us;
-    uint32_t        on_error;              /* 0 fail, 1 skip, 2 dead-letter */
-    wr_file        *dead;
-    char            dead_path[512];
-    wr_sbuf         dead_text;             /* letters of the turn that is being published */
-    uint64_t        dead_bytes, dead_synced; /* written; on disk for certain, UINT64_MAX until its name is */
+    refuser         refused;               /* under turn_lock */
+    uint64_t        records;               /* published */
     bool            cut_pending;           /* a checkpoint waits for turns below cut_seq */
     uint64_t        cut_seq;
     wr_sbuf         cut_positions, cut_state;
@@ -276,6 +279,7 @@ struct wr_job {
     _Atomic uint32_t   acks_left, commits_left;
     bool               epoch_open;
     int64_t            last_checkpoint_mono_us;
+    letters           *letters;            /* dead letters (letters.h) */
     wr_mutex          *snap_lock;          /* workers put sections and note times */
     wr_checkpoint_writer snap;
     wr_account         snap_acct;          /* sections on their way to the disk */
@@ -331,7 +335,6 @@ wr_status sources_open(wr_job *job, wr_err *err);
 void      sources_close(wr_job *job);
 wr_status sources_limit(wr_job *job, wr_err *err);
 bool      sources_at_limit(wr_job *job);                                           /* of wr_run_opts.until */
-wr_status sources_sync_letters(wr_job *job, wr_err *err);
 void      source_state_save(source *s, wr_sbuf *out);
 wr_status source_state_load(wr_job *job, source *s, wr_reader *in, wr_err *err);
 /* pace.c */
@@ -397,6 +400,7 @@ void      snapshot_source_chains(worker *w, uint64_t epoch);
 wr_status snapshot_task(task *t, uint64_t epoch, wr_err *err);                   /* barrier reached on all inputs */
 wr_status snapshot_save(task *t, uint64_t epoch, wr_err *err);                   /* the same without the acknowledgement */
 void      snapshot_put(const node *n, wr_section_kind kind, wr_sbuf *content);   /* (takes) content */
+void      snapshot_put_as(wr_job *job, wr_section_kind kind, wr_str owner, wr_sbuf *content); /* (takes) content */
 void      snapshot_acknowledge(wr_job *job);
 wr_status snapshot_poll(wr_job *job, wr_err *err);                               /* coordinator: complete the open epoch */
 wr_status snapshot_commit_sinks(worker *w, wr_err *err);

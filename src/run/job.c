@@ -56,6 +56,7 @@ static wr_status make_job(const wr_job_plan *plan, const wr_run_opts *opts, bool
     }
     if (status == WR_OK) status = job_build(job, err);
     if (status == WR_OK) status = sources_open(job, err);
+    if (status == WR_OK) status = letters_open(job, err);
     if (status == WR_OK) status = snapshot_restore(job, err);
     if (status == WR_OK) status = sources_limit(job, err);
     if (status == WR_OK) status = budget_start(job, err);
@@ -99,6 +100,7 @@ void wr_job_free(wr_job *job) {
     if (!job) return;
     snapshot_close(job);
     job_unbuild(job);
+    letters_close(job);
     image_close(job);
     if (job->sources) sources_close(job);
     wr_mutex_free(job->turn_lock);
@@ -120,7 +122,7 @@ static bool all_done(wr_job *job) { return atomic_load(&job->tasks_left) == 0 &&
 static bool checkpoint_due(const wr_job *job) {
     if (!job->opts.state_dir || job->epoch_open || job->opts.checkpoint_every_steps) return false;
     int64_t every = job->opts.checkpoint_interval_us ? job->opts.checkpoint_interval_us : CHECKPOINT_EVERY_US;
-    return wr_mono_us(job->opts.world) - job->last_checkpoint_mono_us >= every; /* not the wall clock: it may be set back */
+    return letters_waiting(job) > LETTERS_SOON_BYTES || wr_mono_us(job->opts.world) - job->last_checkpoint_mono_us >= every; /* not the wall clock: it may be set back */
 }
 
 /* One turn of the coordinator; *leave when the workers should go. */
@@ -132,6 +134,7 @@ static wr_status coordinate(wr_job *job, bool *leave, wr_err *err) {
     }
     inflight_consider(job);
     WR_TRY(snapshot_poll(job, err));
+    WR_TRY(letters_flush(job, err));
     WR_TRY(budget_watch(job, err));
     if (all_done(job) && !job->epoch_open) { /* an open epoch is completed first: its sinks may have prepared */
         job->finished = *leave = true;
@@ -196,7 +199,6 @@ static wr_status run_simulated(wr_job *job, wr_err *err) {
 
 static wr_status end_sinks(wr_job *job, wr_err *err) {
     if (job->opts.state_dir && job->finished) WR_TRY(snapshot_final(job, err));
-    if (!job->opts.state_dir) WR_TRY(sources_sync_letters(job, err));
     for (uint32_t k = 0; k < job->n_workers; k++)
         for (uint32_t i = 0; i < job->n_nodes; i++) {
             node *n = &job->workers[k].nodes[i];
@@ -206,11 +208,12 @@ static wr_status end_sinks(wr_job *job, wr_err *err) {
             n->sink = NULL;
             WR_TRY(sink->vt->close(sink, true, err));
         }
-    return WR_OK;
+    return letters_end(job, err);
 }
 
 wr_status wr_job_run(wr_job *job, wr_err *err) {
     if (job->finished_before) {
+        if (letters_waiting(job)) WR_TRY(snapshot_final(job, err)); /* it was killed between the last commit and the letters of that */
         job->finished = true;
         atomic_fetch_add(&job->report_want, 1);
         for (uint32_t k = 0; k < job->n_workers; k++) worker_report(&job->workers[k]);
@@ -224,6 +227,8 @@ wr_status wr_job_run(wr_job *job, wr_err *err) {
     }
     atomic_fetch_add(&job->report_want, 1);
     for (uint32_t k = 0; k < job->n_workers; k++) worker_report(&job->workers[k]);
-    if (status == WR_OK) status = end_sinks(job, err);
+    if (status == WR_OK) return end_sinks(job, err);
+    wr_err ignored;
+    if (!job->opts.state_dir) (void)!letters_end(job, &ignored); /* what was refused before the job failed */
     return status;
 }

@@ -7,6 +7,7 @@
  * Bound      queue_full is asked before a task runs; one step may overshoot by what one input batch or one turn produces.
  * Thread     the worker that owns the node.                                                                                    */
 #include "run/internal.h"
+#include <stdio.h>
 
 wr_status node_out_emit(wr_out *out, wr_batch *batch, wr_err *err) { return node_emit_batch(((node_out *)out)->node, batch, err); }
 
@@ -160,6 +161,41 @@ wr_status node_located(const node *n, wr_status status, wr_err *err) {
     return status;
 }
 
+/* The column that a row has NULL in though it must not; -1: none. */
+static int null_column(const node *n, const wr_batch *batch, uint32_t row) {
+    if (batch->kinds && !wr_kind_adds(batch->kinds[row])) return -1;
+    for (uint32_t k = 0; k < n->n_not_null; k++)
+        if (wr_vec_is_null(&batch->cols[n->not_null[k]], row)) return (int)n->not_null[k];
+    return -1;
+}
+
+/* Of tables whose 'on-error' lets the job go on: the same rows without those that must not be written. (takes) batch. */
+static wr_status without_nulls(node *n, wr_batch **batch, wr_err *err) {
+    wr_batch *b = *batch;
+    bool      any = false;
+    for (uint32_t k = 0; k < n->n_not_null && !any; k++) any = b->cols[n->not_null[k]].valid || b->cols[n->not_null[k]].type.id == WR_T_NULL;
+    if (!any) return WR_OK;
+    wr_batch *less = wr_batch_derive(b, b->n_cols);
+    uint16_t *sel = wr_mem_alloc(less->mem, sizeof *sel * WR_MAX(b->n_rows, 1u));
+    memcpy(less->cols, b->cols, sizeof *b->cols * b->n_cols);
+    for (uint32_t i = 0; i < wr_batch_live(b); i++) {
+        uint32_t row = wr_batch_row(b, i);
+        int      col = null_column(n, b, row);
+        if (col < 0) {
+            sel[less->n_sel++] = (uint16_t)row;
+            continue;
+        }
+        char reason[200];
+        snprintf(reason, sizeof reason, "column '%.*s' is NOT NULL, but a NULL is being written into it", WR_FMT(n->p->sink.write_schema.fields[col].name));
+        wr_status status = refuse_row(n, b, row, n->sink_rows + i, "23502", reason, err);
+        if (status != WR_OK) return wr_batch_unref(less), status;
+    }
+    less->sel = sel;
+    wr_batch_unref(b);
+    *batch = less;
+    return WR_OK;
+}
+
 static wr_status check_not_null(const node *n, const wr_batch *batch, wr_err *err) {
     for (uint32_t k = 0; k < n->n_not_null; k++) {
         const wr_vec *vec = &batch->cols[n->not_null[k]];
@@ -188,9 +224,11 @@ wr_status node_push(node *n, uint32_t in, wr_batch *batch, wr_err *err) {
     }
     wr_status status;
     if (n->sink) {
-        status = check_not_null(n, batch, err);
+        uint32_t live = wr_batch_live(batch);
+        status = n->refused ? without_nulls(n, &batch, err) : check_not_null(n, batch, err);
+        n->ledger.out += wr_batch_live(batch); /* what the sink refuses is taken off by refuse_sink_row */
         if (status == WR_OK) status = n->sink->vt->write(n->sink, batch, err);
-        if (status == WR_OK) n->ledger.out += wr_batch_live(batch);
+        n->sink_rows += live;
     } else {
         status = n->op->vt->on_batch(n->op, in, batch, &n->out.base, err);
     }
@@ -278,6 +316,7 @@ void node_barrier(node *n, uint64_t epoch) {
         target *t = &n->targets[i];
         if (t->chained) {
             if (t->chained->barrier_seen != epoch) {
+                t->chained->letters_epoch = epoch + 1;
                 t->chained->barrier_seen = epoch;
                 node_barrier(t->chained, epoch);
             }

@@ -40,6 +40,7 @@ static void put(wr_job *job, wr_section_kind kind, wr_str owner, uint32_t instan
     wr_mutex_unlock(job->snap_lock);
 }
 
+void snapshot_put_as(wr_job *job, wr_section_kind kind, wr_str owner, wr_sbuf *content) { put(job, kind, owner, 0, content); }
 void snapshot_put(const node *n, wr_section_kind kind, wr_sbuf *content) { put(n->w->job, kind, wr_str_of(n->p->id), n->w->index, content); }
 
 static void abandon(wr_job *job) {
@@ -55,6 +56,15 @@ static void save_ledgers(node *n) {
     snapshot_put(n, WR_SECTION_LEDGER, &buf);
     for (uint32_t i = 0; i < n->n_targets; i++)
         if (n->targets[i].chained) save_ledgers(n->targets[i].chained);
+}
+
+/* What a sink has refused so far; from now on it refuses for the next epoch. */
+static void save_refused(node *n, uint64_t epoch) {
+    wr_sbuf buf = {0};
+    n->letters_epoch = epoch + 1;
+    if (!n->refused) return;
+    refuser_save(n->refused, &buf);
+    snapshot_put(n, WR_SECTION_REFUSED, &buf);
 }
 
 void snapshot_acknowledge(wr_job *job) {
@@ -101,6 +111,7 @@ wr_status snapshot_save(task *t, uint64_t epoch, wr_err *err) {
         WR_TRY(n->sink->vt->prepare(n->sink, epoch, staged, err));
         wr_sbuf_add_str(&buf, wr_sbuf_str(staged));
         snapshot_put(n, WR_SECTION_SINK, &buf);
+        save_refused(n, epoch);
     } else if (n->op) {
         wr_put_i64(&buf, t->wm);
         wr_status status = n->op->vt->save(n->op, &buf, err);
@@ -176,6 +187,8 @@ static void put_job_section(wr_job *job, bool finished) {
     put(job, WR_SECTION_JOB, WR_STR("job"), 0, &buf);
     wr_upgrade_put_plan(job->plan, &buf);
     put(job, WR_SECTION_PLAN, WR_STR("plan"), 0, &buf);
+    wr_put_u64(&buf, letters_state(job));
+    put(job, WR_SECTION_REFUSED, WR_STR("job"), 0, &buf);
 }
 
 static void put_source_sections(wr_job *job) {
@@ -262,6 +275,7 @@ wr_status snapshot_commit_sinks(worker *w, wr_err *err) {
     wr_job  *job = w->job;
     uint64_t epoch = atomic_load(&job->commit_epoch);
     if (epoch == w->committed) return WR_OK;
+    if (!w->index) WR_TRY(letters_commit(job, epoch, err));
     for (uint32_t i = 0; i < job->n_nodes; i++)
         if (w->nodes[i].sink && job->where[i] >= 0)
             WR_TRY(w->nodes[i].sink->vt->commit(w->nodes[i].sink, epoch, wr_sbuf_str(&job->staged[i]), err));
@@ -284,6 +298,7 @@ static wr_status rest_sections(wr_job *job, uint64_t epoch, bool finished, wr_er
             wr_sbuf buf = {0};
             ledger_save(&n->ledger, &buf);
             snapshot_put(n, WR_SECTION_LEDGER, &buf);
+            if (n->sink) save_refused(n, epoch);
             if (!n->sink || job->where[i] < 0) continue;
             wr_sbuf_clear(&job->staged[i]);
             WR_TRY(n->sink->vt->prepare(n->sink, epoch, &job->staged[i], err));
@@ -303,9 +318,10 @@ static wr_status at_rest(wr_job *job, bool finished, wr_err *err) {
     begin(job, epoch);
     WR_TRY(rest_sections(job, epoch, finished, err));
     job->times.acked_us = wr_mono_us(job->opts.world);
-    WR_TRY(sources_sync_letters(job, err));
+    WR_TRY(letters_prepare(job, epoch, err));
     WR_TRY(image_commit(job, err));
     job->times.written_us = wr_mono_us(job->opts.world);
+    WR_TRY(letters_commit(job, epoch, err));
     for (uint32_t k = 0; k < job->n_workers; k++)
         for (uint32_t i = 0; i < job->n_nodes; i++) {
             node *n = &job->workers[k].nodes[i];
@@ -326,8 +342,12 @@ wr_status snapshot_first(wr_job *job, wr_err *err) {
     return WR_OK;
 }
 
-/* After the last worker has stopped at the end of input: one more epoch that says so. */
-wr_status snapshot_final(wr_job *job, wr_err *err) { return at_rest(job, true, err); }
+/* After the last worker has stopped at the end of input: one more epoch that says so; and another, if a sink refused rows when that one was committed. */
+wr_status snapshot_final(wr_job *job, wr_err *err) {
+    WR_TRY(at_rest(job, true, err));
+    while (letters_waiting(job)) WR_TRY(at_rest(job, true, err));
+    return WR_OK;
+}
 
 /* ---- restoring ---- */
 static const wr_pnode *node_by_id(const wr_job *job, wr_str id) {
@@ -422,7 +442,22 @@ static bool superseded(const wr_checkpoint *ck, uint32_t i) { /* a later ledger 
     return false;
 }
 
+static void load_refused(wr_job *job, const wr_section *s) {
+    wr_reader in = {.at = (const uint8_t *)s->content.ptr, .end = (const uint8_t *)s->content.ptr + s->content.len};
+    if (wr_str_eq(s->owner, WR_STR("job"))) {
+        letters_set_state(job, wr_get_u64(&in));
+        return;
+    }
+    const wr_pnode *p = node_by_id(job, s->owner);
+    if (!p) return;
+    uint32_t k = s->instance % job->n_workers;
+    if (!(job->lives[p->index] >> k & 1)) k = (uint32_t)__builtin_ctzll(job->lives[p->index]);
+    node *n = &job->workers[k].nodes[p->index];
+    if (n->refused) refuser_load(n->refused, &in);
+}
+
 static wr_status recover_sinks(wr_job *job, const wr_checkpoint *ck, bool found, wr_err *err) {
+    WR_TRY(letters_recover(job, ck, found, err));
     for (uint32_t i = 0; i < job->n_nodes; i++) {
         if (job->where[i] < 0) continue;
         node *n = &job->workers[job->where[i]].nodes[i];
@@ -447,6 +482,7 @@ static wr_status load_sections(wr_job *job, const wr_checkpoint *ck, wr_err *err
             break;
         case WR_SECTION_JOB: case WR_SECTION_SINK: case WR_SECTION_FILES: case WR_SECTION_FILE: case WR_SECTION_ABOUT: case WR_SECTION_PLAN:
         case WR_SECTION_CHANNELS: break; /* the last: inflight.c */
+        case WR_SECTION_REFUSED: load_refused(job, s); break;
         }
     }
     return WR_OK;
@@ -459,6 +495,8 @@ wr_status snapshot_restore(wr_job *job, wr_err *err) {
     if (found && !job->finished_before) WR_TRY(image_restore(job, err));
     if (found) WR_TRY(load_sections(job, ck, err));
     if (found && !job->finished_before) WR_TRY(inflight_restore(job, ck, err));
+    for (uint32_t k = 0; found && k < job->n_workers; k++)
+        for (uint32_t i = 0; i < job->n_nodes; i++) job->workers[k].nodes[i].letters_epoch = ck->epoch + 1;
     WR_TRY(recover_sinks(job, ck, found, err));
     if (found) {
         job->restored_epoch = ck->epoch;

@@ -14,25 +14,8 @@
 
 enum { AHEAD_ROWS_ACCEPTED = 100 }; /* so many rows in a row beyond the future guard mean that the stream itself jumped */
 enum { SAVED_PART_BYTES = 5 * 8 + 1 }; /* of source_state_save */
-enum { ON_ERROR_FAIL, ON_ERROR_SKIP, ON_ERROR_DEAD_LETTER };
 
 /* ---- opening ---- */
-static wr_status open_dead_letters(wr_job *job, source *s, const wr_table_info *info, wr_err *err) {
-    wr_str path = wr_option_string(&info->options, wr_source_specs, "dead-letter.path");
-    if (path.len == 0)
-        snprintf(s->dead_path, sizeof s->dead_path, "%.*s.dead.jsonl", WR_FMT(info->name));
-    else
-        snprintf(s->dead_path, sizeof s->dead_path, "%.*s", WR_FMT(path));
-    wr_world *w = job->opts.world;
-    int       flags = WR_OPEN_READ | WR_OPEN_WRITE | WR_OPEN_CREATE | WR_OPEN_APPEND;
-    WR_TRY(w->vt->file_open(w, s->dead_path, flags, &s->dead, err));
-    wr_file_info fi;
-    WR_TRY(w->vt->file_info(w, s->dead, &fi, err));
-    s->dead_bytes = fi.size_bytes;
-    s->dead_synced = UINT64_MAX;
-    return WR_OK;
-}
-
 /* The positions of the checkpoint that the job is to stop at. */
 static wr_status read_until(wr_job *job, source *s, wr_err *err) {
     const wr_section *at = wr_checkpoint_find(job->opts.until, WR_SECTION_SOURCE, wr_str_of(s->p->id));
@@ -47,12 +30,12 @@ static wr_status read_until(wr_job *job, source *s, wr_err *err) {
     wr_str    positions = wr_get_bytes(&in);
     wr_str    state = wr_get_bytes(&in);
     in = (wr_reader){.at = (const uint8_t *)state.ptr, .end = (const uint8_t *)state.ptr + state.len};
-    wr_reader last = {.at = in.end - WR_MIN(state.len, 8u), .end = in.end};
-    (void)wr_get_i64(&in);
-    s->dead_bytes = wr_get_u64(&in); /* whoever goes on from here finds the letters of that time */
-    (void)wr_get_u8(&in);
+    (void)wr_get_i64(&in), (void)wr_get_u64(&in), (void)wr_get_u8(&in);
     size_t parts = (size_t)wr_get_u32(&in) * SAVED_PART_BYTES;
-    if (!in.bad && (size_t)(in.end - in.at) == parts + 8 && !job->opts.from) s->start_us = wr_get_i64(&last);
+    if (!in.bad && (size_t)(in.end - in.at) >= parts + 8 && !job->opts.from) {
+        in.at += parts;
+        s->start_us = wr_get_i64(&in);
+    }
     in = (wr_reader){.at = (const uint8_t *)positions.ptr, .end = (const uint8_t *)positions.ptr + positions.len};
     return s->src->vt->until(s->src, &in, err);
 }
@@ -88,10 +71,9 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
                             .n_workers = job->n_workers, .batch_rows = job->batch_rows, .chunk_bytes = job->opts.chunk_bytes, .bounded_override = job->opts.force_bounded,
                             .tail_override = job->opts.force_tail};
     WR_TRY(c->source_new(&info, ctx, &s->src, err));
-    wr_str policy = wr_option_string(&info.options, wr_source_specs, "on-error");
-    s->on_error = wr_str_eq(policy, WR_STR("skip")) ? ON_ERROR_SKIP : wr_str_eq(policy, WR_STR("dead-letter")) ? ON_ERROR_DEAD_LETTER : ON_ERROR_FAIL;
-    if (!wr_options_find(&info.options, "on-error") && wr_options_skip_bad(&info.options)) s->on_error = ON_ERROR_SKIP;
-    return s->on_error == ON_ERROR_DEAD_LETTER && !job->opts.until && !job->opts.redirect ? open_dead_letters(job, s, &info, err) : WR_OK;
+    s->refused.table = info.name;
+    (void)wr_refusal_policy_read(&info.options, &s->refused.policy, job->opts.diags);
+    return WR_OK;
 }
 
 wr_status sources_open(wr_job *job, wr_err *err) {
@@ -103,9 +85,8 @@ void sources_close(wr_job *job) {
     for (uint32_t i = 0; i < job->n_sources; i++) {
         source *s = &job->sources[i];
         if (s->src) s->src->vt->close(s->src);
-        if (s->dead) job->opts.world->vt->file_close(job->opts.world, s->dead);
+        refuser_free(&s->refused);
         wr_arr_free(&s->parts);
-        wr_sbuf_free(&s->dead_text);
         wr_sbuf_free(&s->cut_positions);
         wr_sbuf_free(&s->cut_state);
     }
@@ -114,7 +95,7 @@ void sources_close(wr_job *job) {
 /* ---- state for checkpoints: partition watermarks and counters, in published order ---- */
 void source_state_save(source *s, wr_sbuf *out) {
     wr_put_i64(out, s->wm);
-    wr_put_u64(out, s->dead_bytes);
+    wr_put_u64(out, 0); /* once the length of a file of dead letters */
     wr_put_u8(out, s->values_done);
     wr_put_u32(out, s->parts.n);
     for (uint32_t i = 0; i < s->parts.n; i++) {
@@ -124,11 +105,13 @@ void source_state_save(source *s, wr_sbuf *out) {
         wr_put_u8(out, (uint8_t)(p->seen | p->done << 1));
     }
     wr_put_i64(out, s->start_us);
+    wr_put_u64(out, s->records);
+    refuser_save(&s->refused, out);
 }
 
 wr_status source_state_load(wr_job *job, source *s, wr_reader *in, wr_err *err) {
     s->wm = wr_get_i64(in);
-    uint64_t dead_bytes = wr_get_u64(in);
+    (void)wr_get_u64(in);
     s->values_done = wr_get_u8(in);
     uint32_t n = wr_get_u32(in);
     for (uint32_t i = 0; i < n && !in->bad; i++) {
@@ -140,11 +123,11 @@ wr_status source_state_load(wr_job *job, source *s, wr_reader *in, wr_err *err) 
         wr_arr_push(&s->parts, p);
     }
     int64_t start_us = in->at < in->end ? wr_get_i64(in) : WR_TIME_MIN; /* checkpoints of earlier versions have none */
-    if (in->bad) return wr_fail(err, WR_CORRUPT, "WR303", "the saved state of source %s is damaged", s->p->id);
-    if (s->dead && dead_bytes < s->dead_bytes) { /* letters of turns that will be read again */
-        WR_TRY(job->opts.world->vt->file_truncate(job->opts.world, s->dead, dead_bytes, err));
-        s->dead_bytes = dead_bytes;
+    if (in->at < in->end) {
+        s->records = wr_get_u64(in);
+        refuser_load(&s->refused, in);
     }
+    if (in->bad) return wr_fail(err, WR_CORRUPT, "WR303", "the saved state of source %s is damaged", s->p->id);
     return pace_restore(job, s, start_us, err);
 }
 
@@ -353,80 +336,51 @@ static void show_bytes(wr_str raw, char *out, size_t cap) {
     if (raw.len > 100) snprintf(out + n, cap - n, "...");
 }
 
-static void dead_letter(source *s, const turn *t, const wr_bad_record *bad, uint64_t line) {
-    wr_sbuf *text = &s->dead_text, name = {0};
+static const char *bad_code(wr_bad_kind kind) {
+    static const char *const codes[] = {[WR_BAD_MALFORMED] = "22000", [WR_BAD_TYPE] = "22018", [WR_BAD_MISSING] = "22002", [WR_BAD_RANGE] = "22003",
+                                        [WR_BAD_TOO_LONG] = "54000", [WR_BAD_UTF8] = "22021", [WR_BAD_NULL] = "23502"};
+    return codes[kind];
+}
+
+/* Which epoch what is published now belongs to. */
+static uint64_t epoch_of_turn(const wr_job *job, const source *s) {
+    uint64_t epoch = atomic_load(&((wr_job *)(uintptr_t)job)->barrier_epoch);
+    return s->cut_pending ? epoch : epoch + 1;
+}
+
+static void dead_letter(wr_job *job, source *s, const turn *t, const wr_bad_record *bad, uint64_t line, const char *reason) {
+    wr_sbuf name = {0}, context = {0};
+    wr_str  key = {NULL, 0};
     s->src->vt->partition_name(s->src, t->chunk.partition, &name);
-    wr_sbuf_addz(text, "{\"source\":");
-    wr_sbuf_add_json(text, s->p->source.table->name);
-    wr_sbuf_addz(text, ",\"file\":");
-    wr_sbuf_add_json(text, wr_sbuf_str(&name));
-    wr_sbuf_printf(text, ",\"line\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"reason\":", line, t->chunk.offset + bad->offset);
-    char reason[260];
-    snprintf(reason, sizeof reason, "%s: %s", wr_bad_kind_name(bad->kind), bad->message);
-    wr_sbuf_add_json(text, wr_str_of(reason));
-    if (wr_utf8_valid(bad->raw)) {
-        wr_sbuf_addz(text, ",\"raw\":");
-        wr_sbuf_add_json(text, bad->raw);
-    } else { /* bytes that are not text keep every bit */
-        static const char digits[] = "0123456789abcdef";
-        wr_sbuf_addz(text, ",\"raw_hex\":\"");
-        wr_sbuf_reserve(text, bad->raw.len * 2);
-        for (size_t i = 0; i < bad->raw.len; i++) {
-            unsigned char c = (unsigned char)bad->raw.ptr[i];
-            char          two[2] = {digits[c >> 4], digits[c & 15]};
-            wr_sbuf_add(text, two, 2);
-        }
-        wr_sbuf_addz(text, "\"");
-    }
-    wr_sbuf_addz(text, "}\n");
+    if (s->src->vt->beside) s->src->vt->beside(s->src, &t->chunk, bad, &key, &context);
+    letter l = {.partition = wr_sbuf_str(&name), .offset = (int64_t)(t->chunk.offset + bad->offset), .line = s->src->vt->messages ? -1 : (int64_t)line, .raw = bad->raw, .key = key,
+                .code = bad_code(bad->kind), .reason = wr_str_of(reason)};
+    wr_sbuf object = {0};
+    wr_sbuf_printf(&object, "{%.*s}", WR_FMT(wr_sbuf_str(&context)));
+    if (context.len) l.context = wr_sbuf_str(&object);
+    letters_add(job, &s->refused, epoch_of_turn(job, s), &l);
+    wr_sbuf_free(&object);
+    wr_sbuf_free(&context);
     wr_sbuf_free(&name);
 }
 
-static wr_status write_dead_letters(wr_job *job, source *s, wr_err *err) {
-    if (!s->dead_text.len) return WR_OK;
-    wr_status status = job->opts.world->vt->file_write(job->opts.world, s->dead, s->dead_text.at, s->dead_text.len, err);
-    s->dead_bytes += s->dead_text.len;
-    wr_sbuf_clear(&s->dead_text);
-    return status;
-}
-
-/* What a checkpoint says of dead letters is on disk before the checkpoint is. */
-wr_status sources_sync_letters(wr_job *job, wr_err *err) {
-    const wr_world_vt *vt = job->opts.world->vt;
-    wr_status          status = WR_OK;
-    wr_mutex_lock(job->turn_lock); /* a file belongs to one thread at a time */
-    for (uint32_t i = 0; i < job->n_sources && status == WR_OK; i++) {
-        source *s = &job->sources[i];
-        if (!s->dead || s->dead_synced == s->dead_bytes) continue;
-        status = vt->file_sync(job->opts.world, s->dead, err);
-        if (status == WR_OK && s->dead_synced == UINT64_MAX) {
-            char  dir[sizeof s->dead_path];
-            char *slash = strrchr(memcpy(dir, s->dead_path, sizeof dir), '/');
-            if (slash) slash[slash == dir] = 0;
-            status = vt->sync_dir(job->opts.world, slash ? dir : ".", err);
-        }
-        if (status == WR_OK) s->dead_synced = s->dead_bytes;
-    }
-    wr_mutex_unlock(job->turn_lock);
-    return status;
-}
-
-static wr_status refuse(source *s, wr_ledger *ledger, const turn *t, const wr_bad_record *bad, uint64_t base_line, wr_err *err) {
+static wr_status refuse(wr_job *job, source *s, wr_ledger *ledger, const turn *t, const wr_bad_record *bad, uint64_t base_line, uint64_t number, wr_err *err) {
     uint64_t line = base_line + bad->line + 1;
-    if (s->on_error == ON_ERROR_SKIP) {
-        ledger->dropped[WR_REASON_MALFORMED]++;
-        return WR_OK;
-    }
-    if (s->on_error == ON_ERROR_DEAD_LETTER) {
-        ledger->dropped[WR_REASON_DEAD_LETTER]++;
-        if (s->dead) dead_letter(s, t, bad, line);
-        return WR_OK;
+    char     reason[260];
+    snprintf(reason, sizeof reason, "%s: %s", wr_bad_kind_name(bad->kind), bad->message);
+    if (s->refused.policy.on_error != WR_ON_ERROR_FAIL) {
+        bool skip = s->refused.policy.on_error == WR_ON_ERROR_SKIP;
+        ledger->dropped[skip ? WR_REASON_MALFORMED : WR_REASON_DEAD_LETTER]++;
+        if (s->refused.box) dead_letter(job, s, t, bad, line, reason);
+        wr_status status = refuser_judge(&s->refused, bad_code(bad->kind), number, reason, err);
+        if (status != WR_OK) err->at = s->p->at;
+        return status;
     }
     wr_sbuf name = {0};
     s->src->vt->partition_name(s->src, t->chunk.partition, &name);
     char shown[512];
     show_bytes(bad->raw, shown, sizeof shown);
-    wr_fail(err, WR_DATA, "22000", "source %.*s: record refused, %s: %s", WR_FMT(s->p->source.table->name), wr_bad_kind_name(bad->kind), bad->message);
+    wr_fail(err, WR_DATA, "22000", "source %.*s: record refused, %s", WR_FMT(s->p->source.table->name), reason);
     if (s->src->vt->messages) wr_err_place(err, "%.*s offset %" PRIu64, WR_FMT(wr_sbuf_str(&name)), t->chunk.offset + bad->offset);
     else wr_err_place(err, "%.*s:%" PRIu64 " (byte %" PRIu64 ")", WR_FMT(wr_sbuf_str(&name)), line, t->chunk.offset + bad->offset);
     wr_err_detail(err, "the record: %s", shown);
@@ -437,7 +391,7 @@ static wr_status refuse(source *s, wr_ledger *ledger, const turn *t, const wr_ba
 }
 
 static wr_status null_rowtime(source *s, wr_ledger *ledger, wr_err *err) {
-    if (s->on_error != ON_ERROR_FAIL) {
+    if (s->refused.policy.on_error != WR_ON_ERROR_FAIL) {
         ledger->dropped[WR_REASON_MALFORMED]++;
         return WR_OK;
     }
@@ -517,8 +471,8 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
     ledger->dropped[WR_REASON_REDELIVERED] += d->n_redelivered;
     if (t->chunk.partition == UINT32_MAX) return WR_OK;
     uint64_t base_line = part_of(s, t->chunk.partition)->lines;
-    for (uint32_t i = 0; i < d->bad.n; i++) WR_TRY(refuse(s, ledger, t, &d->bad.at[i], base_line, err));
-    WR_TRY(write_dead_letters(job, s, err));
+    for (uint32_t i = 0; i < d->bad.n; i++) WR_TRY(refuse(job, s, ledger, t, &d->bad.at[i], base_line, s->records + d->bad.at[i].before_row + i, err));
+    s->records += d->n_records;
     part_state *part = part_of(s, t->chunk.partition);
     part->lines += d->n_lines;
     part->rows += d->n_rows;
@@ -611,6 +565,7 @@ static bool pass_barrier(worker *w) {
 }
 
 static bool sources_full(const worker *w) {
+    if (letters_waiting(w->job) > LETTERS_MOST_BYTES) return true;
     for (uint32_t i = 0; i < w->job->n_sources; i++)
         if (node_full(&w->nodes[w->job->sources[i].p->index])) return true;
     return false;
