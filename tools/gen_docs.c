@@ -1,10 +1,11 @@
 /* tools/gen_docs.c: prints one generated part of the documents, taken from the tables that the program itself works with.
  *
- * Usage      gen_docs parity LIST | functions | aggregates | connector NAME | source | lookup | format NAME | settings | names
+ * Usage      gen_docs parity LIST | functions | aggregates | connector NAME | source | lookup | letters | format NAME | settings | names
  * Idea       tools/gen-docs puts what this prints between marks in docs/ and compares it there, so an option, a function or a setting cannot
  *            be added, renamed or removed without its line. `names` lists the parts, so that a connector without a place is an error.
  *            `parity` tries every line of docs/sql/flink.list: what weir answers is computed, not claimed.
  * Memory     a short-lived program: nothing is freed.                                                                   */
+#include "catalog/letter.h"
 #include "api/session.h"
 #include "catalog/catalog.h"
 #include "connect/connect.h"
@@ -293,6 +294,15 @@ static bool parity(const char *path) {
     return true;
 }
 
+static void letters(void) {
+    printf("| column | type | |\n|---|---|---|\n");
+    for (int i = 0; i < WR_LETTER_FIELDS; i++) {
+        const wr_letter_column *c = &wr_letter_columns[i];
+        bool bytes = i == WR_LETTER_RAW || i == WR_LETTER_KEY;
+        printf("| `%s` | %s | %s |\n", c->name, c->type == WR_T_BIGINT ? "BIGINT" : c->type == WR_T_TIMESTAMP_LTZ ? "TIMESTAMP_LTZ(3)" : bytes ? "STRING or BYTES" : "STRING", c->doc);
+    }
+}
+
 static void names(void) {
     size_t n;
     puts("functions\naggregates\nsettings\nsource\nlookup\nparity docs/sql/flink.list");
@@ -311,10 +321,11 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "settings")) settings();
     else if (!strcmp(what, "source")) options(wr_source_specs);
     else if (!strcmp(what, "lookup")) options(wr_lookup_specs);
+    else if (!strcmp(what, "letters")) letters();
     else if (!strcmp(what, "names")) names();
     else if (!strcmp(what, "parity") && argc > 2) return parity(argv[2]) ? 0 : 2;
     else if (!(argc > 2 && ((!strcmp(what, "connector") && connector(argv[2])) || (!strcmp(what, "format") && format(argv[2]))))) {
-        fprintf(stderr, "usage: gen_docs parity LIST|functions|aggregates|connector NAME|source|lookup|format NAME|settings|names\n");
+        fprintf(stderr, "usage: gen_docs parity LIST|functions|aggregates|connector NAME|source|lookup|letters|format NAME|settings|names\n");
         return 2;
     }
     return 0;

@@ -37,6 +37,12 @@ typedef struct wr_section {
     wr_str          content;
 } wr_section;
 
+/* Not of a node of the plan, but of the job's dead letters: which state this is, and what their places staged ("dead-letters file NAME", "... table NAME"). */
+#define WR_LETTERS_OWNER "dead-letters "
+WR_INLINE bool wr_section_of_letters(const wr_section *s) {
+    return (s->kind == WR_SECTION_REFUSED && wr_str_eq(s->owner, WR_STR("job"))) || (s->kind == WR_SECTION_SINK && wr_str_starts(s->owner, WR_STR(WR_LETTERS_OWNER)));
+}
+
 typedef struct wr_checkpoint_file { /* immutable, of the tier */
     char     name[64];              /* as the tier names it */
     char     stored[64];            /* in files/ */

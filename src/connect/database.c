@@ -3,6 +3,7 @@
  * Idea       see parts.h. Each database adds its own connection, types and errors only.
  * Thread     any; what it works on belongs to its caller.                                                                     */
 #include "connect/parts.h"
+#include <stdio.h>
 
 db_columns db_columns_of(const wr_table_info *t, wr_arena *arena) {
     db_columns c = {t->schema, t->n_key, wr_new_n(arena, uint32_t, t->n_key + 1)};
@@ -89,6 +90,42 @@ void change_log_stage(change_log *log, wr_sbuf *staged) {
 void change_log_free(change_log *log) {
     wr_sbuf_free(&log->bytes);
     change_log_charge(log);
+}
+
+/* ---- rows that a database refused ---- */
+
+void db_refusals_add(db_refusals *r, uint64_t row, const char *code, wr_str reason) {
+    db_refusal one = {.row = row};
+    snprintf(one.code, sizeof one.code, "%s", code);
+    snprintf(one.reason, sizeof one.reason, "%.*s", WR_FMT(reason));
+    wr_arr_push(&r->list, one);
+}
+
+static wr_status tell(db_refusals *r, const db_refusal *one, const wr_rowcodec *codec, uint8_t kind, wr_str bytes, wr_err *err) {
+    wr_batch *b = wr_batch_new(r->schema->n, 4096);
+    uint8_t  *kinds = wr_mem_calloc(b->mem, 1);
+    for (uint32_t c = 0; c < r->schema->n; c++) wr_vec_init(&b->cols[c], r->schema->fields[c].type, 1, true, b->mem);
+    kinds[0] = kind;
+    b->kinds = kinds;
+    b->n_rows = 1;
+    wr_status status = wr_rowcodec_get(codec, bytes, b->cols, 0, b->mem) ? r->refuse->row(r->refuse->arg, b, 0, r->before + one->row, one->code, one->reason, err)
+                                                                        : wr_fail(err, WR_CORRUPT, "XX001", "the staged rows are damaged");
+    wr_batch_unref(b);
+    return status;
+}
+
+wr_status db_refusals_tell(db_refusals *r, const wr_rowcodec *codec, wr_str log, wr_err *err) {
+    wr_reader in = {(const uint8_t *)log.ptr, (const uint8_t *)log.ptr + log.len, false};
+    uint64_t  row = 0;
+    wr_status status = WR_OK;
+    for (uint32_t next = 0; in.at < in.end && !in.bad && status == WR_OK; row++) { /* rows of the list ascend */
+        uint8_t kind = wr_get_u8(&in);
+        wr_str  bytes = wr_get_bytes(&in);
+        if (next < r->list.n && r->list.at[next].row == row) status = tell(r, &r->list.at[next++], codec, kind, bytes, err);
+    }
+    r->before += row;
+    r->list.n = 0;
+    return status;
 }
 
 /* ---- rows that a look-up reads ---- */

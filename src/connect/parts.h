@@ -1,6 +1,7 @@
 /* connect/parts.h: what the connectors share. Private to connect/.                                                     */
 #pragma once
 #include "connect/connect.h"
+#include "type/rowcodec.h"
 
 extern const wr_connector wr_connector_filesystem, wr_connector_datagen, wr_connector_print, wr_connector_result, wr_connector_blackhole, wr_connector_sqlite,
     wr_connector_nexmark, wr_connector_ridelo, wr_connector_kafka, wr_connector_upsert_kafka, wr_connector_jdbc, wr_connector_http;
@@ -62,6 +63,18 @@ typedef struct change_log { wr_account *acct; wr_sbuf bytes; int64_t charged; } 
 void change_log_charge(change_log *log);                           /* after bytes were added */
 void change_log_stage(change_log *log, wr_sbuf *staged);           /* appends it to what the checkpoint keeps; the log is empty then */
 void change_log_free(change_log *log);
+/* Rows that a database refused while a log of changes (each: kind, row) was applied. They are told when the transaction is in: only then is it certain.
+ * The table weir_refused holds those of the last epoch, written in its transaction, so that they can be told again after a crash. */
+typedef struct db_refusal { uint64_t row; char code[8], reason[300]; } db_refusal; /* row: its index in the log */
+typedef struct db_refusals {
+    const wr_refuse *refuse;                                       /* NULL: an error ends the transaction */
+    const wr_schema *schema;
+    uint64_t         before;                                       /* rows of the logs before this one */
+    WR_ARR(db_refusal) list;
+} db_refusals;
+#define DB_REFUSED_COLUMNS(TEXT, NUMBER) "job " TEXT " NOT NULL, sink " TEXT " NOT NULL, epoch " NUMBER " NOT NULL, row_index " NUMBER " NOT NULL, code " TEXT " NOT NULL, reason " TEXT " NOT NULL"
+void      db_refusals_add(db_refusals *r, uint64_t row, const char *code, wr_str reason);
+wr_status db_refusals_tell(db_refusals *r, const wr_rowcodec *codec, wr_str log, wr_err *err);
 wr_batch *lookup_row(const wr_schema *schema, wr_lookup_rows *out); /* a batch with room for one more row, at n_rows */
 WR_COLD wr_status lookup_bad_value(const wr_field *field, const char *table, const char *database, wr_str text, wr_err *err); /* table: quoted; database: a file, or "" */
 

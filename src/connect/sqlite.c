@@ -31,6 +31,7 @@ typedef struct sqlite_sink {
     uint32_t         n_scratch;      /* rows decoded into it */
     change_log       log;
     wr_sbuf          row, text;
+    db_refusals      refused;
 } sqlite_sink;
 
 /* ---- errors ---- */
@@ -158,6 +159,66 @@ static wr_status prepare_delete(sqlite_sink *s, wr_err *err) {
     return code == SQLITE_OK ? WR_OK : fail_sqlite(s, code, "prepare deleting", err);
 }
 
+/* ---- rows that the table does not take ---- */
+
+/* What SQLite says of the row itself: the statement was undone, the transaction goes on. NULL: something else is wrong. */
+static const char *row_state(sqlite_sink *s, int code) {
+    if (sqlite3_get_autocommit(s->db)) return NULL; /* a trigger rolled everything back */
+    switch (code) {
+    case SQLITE_CONSTRAINT_NOTNULL: return "23502";
+    case SQLITE_CONSTRAINT_FOREIGNKEY: return "23503";
+    case SQLITE_CONSTRAINT_UNIQUE:
+    case SQLITE_CONSTRAINT_PRIMARYKEY:
+    case SQLITE_CONSTRAINT_ROWID: return "23505";
+    case SQLITE_CONSTRAINT_CHECK: return "23514";
+    case SQLITE_CONSTRAINT_DATATYPE:
+    case SQLITE_MISMATCH: return "22018";
+    case SQLITE_TOOBIG: return "22001";
+    default: return (code & 0xFF) == SQLITE_CONSTRAINT ? "23000" : NULL;
+    }
+}
+
+static wr_status refused_step(sqlite_sink *s, sqlite3_stmt *st, wr_err *err) {
+    int code = sqlite3_step(st);
+    sqlite3_finalize(st);
+    return code == SQLITE_DONE ? WR_OK : fail_sqlite(s, code, "write weir_refused", err);
+}
+
+static wr_status refused_statement(sqlite_sink *s, const char *sql, sqlite3_stmt **st, wr_err *err) {
+    int code = sqlite3_prepare_v2(s->db, sql, -1, st, NULL);
+    if (code != SQLITE_OK) return fail_sqlite(s, code, "use weir_refused", err);
+    sqlite3_bind_text(*st, 1, s->job.ptr, (int)s->job.len, SQLITE_STATIC);
+    sqlite3_bind_text(*st, 2, s->name.ptr, (int)s->name.len, SQLITE_STATIC);
+    return WR_OK;
+}
+
+/* In place of those of the epoch before. */
+static wr_status store_refused(sqlite_sink *s, uint64_t epoch, wr_err *err) {
+    sqlite3_stmt *st;
+    WR_TRY(refused_statement(s, "DELETE FROM weir_refused WHERE job = ?1 AND sink = ?2", &st, err));
+    WR_TRY(refused_step(s, st, err));
+    for (uint32_t i = 0; i < s->refused.list.n; i++) {
+        const db_refusal *r = &s->refused.list.at[i];
+        WR_TRY(refused_statement(s, "INSERT INTO weir_refused (job, sink, epoch, row_index, code, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6)", &st, err));
+        sqlite3_bind_int64(st, 3, (sqlite3_int64)epoch), sqlite3_bind_int64(st, 4, (sqlite3_int64)r->row);
+        sqlite3_bind_text(st, 5, r->code, -1, SQLITE_STATIC), sqlite3_bind_text(st, 6, r->reason, -1, SQLITE_STATIC);
+        WR_TRY(refused_step(s, st, err));
+    }
+    return WR_OK;
+}
+
+/* The epoch is in the table already: which of its rows are not? */
+static wr_status load_refused(sqlite_sink *s, uint64_t epoch, wr_err *err) {
+    sqlite3_stmt *st;
+    int           code;
+    WR_TRY(refused_statement(s, "SELECT row_index, code, reason FROM weir_refused WHERE job = ?1 AND sink = ?2 AND epoch = ?3 ORDER BY row_index", &st, err));
+    sqlite3_bind_int64(st, 3, (sqlite3_int64)epoch);
+    while ((code = sqlite3_step(st)) == SQLITE_ROW)
+        db_refusals_add(&s->refused, (uint64_t)sqlite3_column_int64(st, 0), (const char *)sqlite3_column_text(st, 1), wr_str_of((const char *)sqlite3_column_text(st, 2)));
+    sqlite3_finalize(st);
+    return code == SQLITE_DONE ? WR_OK : fail_sqlite(s, code, "read weir_refused", err);
+}
+
 /* ---- applying changes ---- */
 
 static int bind_nested(sqlite3_stmt *st, int at, const wr_vec *vec, uint32_t row, wr_sbuf *scratch) {
@@ -225,7 +286,7 @@ static bool decode_row(sqlite_sink *s, wr_str bytes, uint32_t *row) {
     return wr_rowcodec_get(s->codec, bytes, s->scratch->cols, *row, s->scratch->mem);
 }
 
-static wr_status apply_one(sqlite_sink *s, uint8_t kind, uint32_t row, wr_err *err) {
+static wr_status apply_one(sqlite_sink *s, uint8_t kind, uint32_t row, uint64_t index, wr_err *err) {
     bool          adds = wr_kind_adds(kind);
     sqlite3_stmt *st = adds ? s->put : s->del;
     int           code = SQLITE_OK;
@@ -233,18 +294,21 @@ static wr_status apply_one(sqlite_sink *s, uint8_t kind, uint32_t row, wr_err *e
     uint32_t n = adds ? s->columns.schema->n : s->columns.n_key;
     for (uint32_t i = 0; i < n && code == SQLITE_OK; i++) code = sqlite_bind(st, (int)i + 1, &s->scratch->cols[adds ? i : s->columns.key[i]], row, &s->text);
     if (code == SQLITE_OK) code = sqlite3_step(st);
+    const char *state = s->refused.refuse && code != SQLITE_DONE ? row_state(s, code) : NULL;
+    if (state) db_refusals_add(&s->refused, index, state, wr_str_of(sqlite3_errmsg(s->db)));
     sqlite3_reset(st);
+    if (state) return WR_OK;
     return code == SQLITE_DONE || code == SQLITE_OK ? WR_OK : fail_sqlite(s, code, "write a row", err);
 }
 
 static wr_status apply_log(sqlite_sink *s, wr_str log, wr_err *err) {
     wr_reader in = {(const uint8_t *)log.ptr, (const uint8_t *)log.ptr + log.len, false};
-    while (in.at < in.end) {
+    for (uint64_t index = 0; in.at < in.end; index++) {
         uint8_t  kind = wr_get_u8(&in);
         wr_str   bytes = wr_get_bytes(&in);
         uint32_t row;
         if (in.bad || !decode_row(s, bytes, &row)) return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are damaged", WR_FMT(s->name));
-        WR_TRY(apply_one(s, kind, row, err));
+        WR_TRY(apply_one(s, kind, row, index, err));
     }
     return WR_OK;
 }
@@ -281,9 +345,13 @@ static wr_status apply(sqlite_sink *s, uint64_t epoch, wr_str log, wr_err *err) 
     WR_TRY(run(s, "BEGIN IMMEDIATE", "begin a transaction", err));
     wr_status status = epoch ? stored_epoch(s, &have, err) : WR_OK;
     if (s->fresh) have = 0;
+    s->refused.list.n = 0;
     if (status == WR_OK && (!epoch || have < epoch)) {
         status = apply_log(s, log, err);
         if (status == WR_OK && epoch) status = store_epoch(s, epoch, err);
+        if (status == WR_OK && epoch && s->refused.refuse) status = store_refused(s, epoch, err);
+    } else if (status == WR_OK && s->refused.refuse) {
+        status = load_refused(s, epoch, err);
     }
     if (status == WR_OK) status = run(s, "COMMIT", "commit", err);
     if (status != WR_OK) {
@@ -291,7 +359,7 @@ static wr_status apply(sqlite_sink *s, uint64_t epoch, wr_str log, wr_err *err) 
         return status;
     }
     if (epoch) s->fresh = false;
-    return WR_OK;
+    return s->refused.refuse ? db_refusals_tell(&s->refused, s->codec, log, err) : WR_OK;
 }
 
 static wr_status flush_log(sqlite_sink *s, wr_err *err) {
@@ -357,6 +425,7 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
     sqlite3_close(s->db);
     wr_batch_unref(s->scratch);
     change_log_free(&s->log);
+    wr_arr_free(&s->refused.list);
     wr_sbuf_free(&s->row);
     wr_sbuf_free(&s->text);
     wr_arena_free(s->arena);
@@ -388,6 +457,7 @@ static wr_status open_db(sqlite_sink *s, wr_connect_ctx *ctx, bool create, wr_er
     WR_TRY(run(s, "PRAGMA synchronous = FULL", "set synchronous", err));
     WR_TRY(run(s, "PRAGMA wal_autocheckpoint = 8000", "set the size of the log", err)); /* 32 MB: pages written often go to the table once */
     WR_TRY(run(s, "CREATE TABLE IF NOT EXISTS weir_epoch (job TEXT NOT NULL, sink TEXT NOT NULL, epoch INTEGER NOT NULL, PRIMARY KEY (job, sink))", "create weir_epoch", err));
+    if (s->refused.refuse) WR_TRY(run(s, "CREATE TABLE IF NOT EXISTS weir_refused (" DB_REFUSED_COLUMNS("TEXT", "INTEGER") ")", "create weir_refused", err));
     if (create) WR_TRY(create_table(s, err));
     WR_TRY(check_table(s, err));
     WR_TRY(prepare_put(s, err));
@@ -402,7 +472,7 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
     if (!wr_option_bool(&t->options, specs, "create-table", &create, ctx->diags) || !wr_option_duration(&t->options, specs, "sink.busy-timeout", &busy_us, ctx->diags)) return WR_USER;
     sqlite_sink *s = wr_calloc(1, sizeof *s);
     *s = (sqlite_sink){.base = {&sink_vt}, .log = {.acct = ctx->acct}, .name = t->name, .job = wr_option_string(&t->options, specs, "sink.job"),
-                       .busy_ms = busy_us / 1000, .fresh = true};
+                       .busy_ms = busy_us / 1000, .fresh = true, .refused = {.refuse = ctx->refuse, .schema = t->schema}};
     s->arena = wr_arena_new(NULL);
     if (!table.len) table = t->name;
     s->path = wr_arena_strndup(s->arena, path.ptr, path.len);

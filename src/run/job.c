@@ -227,7 +227,12 @@ wr_status wr_job_run(wr_job *job, wr_err *err) {
     }
     atomic_fetch_add(&job->report_want, 1);
     for (uint32_t k = 0; k < job->n_workers; k++) worker_report(&job->workers[k]);
-    if (status == WR_OK) return end_sinks(job, err);
+    if (status == WR_OK) {
+        status = end_sinks(job, err);
+        atomic_fetch_add(&job->report_want, 1); /* the last commit may have refused rows */
+        for (uint32_t k = 0; k < job->n_workers; k++) worker_report(&job->workers[k]);
+        return status;
+    }
     wr_err ignored;
     if (!job->opts.state_dir) (void)!letters_end(job, &ignored); /* what was refused before the job failed */
     return status;

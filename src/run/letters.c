@@ -388,7 +388,7 @@ static wr_status box_for(wr_job *job, refuser *r, const wr_table *table, wr_span
     if (table) WR_TRY(check_apart(job, table, err));
     letter_box *box = wr_new(job->arena, letter_box);
     *box = (letter_box){.name = name, .table = table};
-    box->owner = wr_arena_printf(job->arena, "dead-letters %s %.*s", table ? "table" : "file", WR_FMT(name));
+    box->owner = wr_arena_printf(job->arena, WR_LETTERS_OWNER "%s %.*s", table ? "table" : "file", WR_FMT(name));
     wr_arr_push(&ls->boxes, box);
     r->box = box;
     return table ? open_table(job, box, err) : open_file(job, box, at, err);

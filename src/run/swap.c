@@ -76,6 +76,13 @@ wr_status wr_swap_checkpoint(wr_world *world, const char *dir, const wr_checkpoi
         wr_checkpoint_put(&w, s->kind, s->owner, s->instance, &content);
         wr_sbuf_free(&content);
     }
+    for (uint32_t i = 0; live && i < live->sections.n; i++) { /* files of dead letters go on as they are; tables know epochs, and begin anew */
+        const wr_section *s = &live->sections.at[i];
+        wr_sbuf           content = {0};
+        if (s->kind != WR_SECTION_SINK || !wr_str_starts(s->owner, WR_STR(WR_LETTERS_OWNER "file ")) || wr_checkpoint_find(from, WR_SECTION_SINK, s->owner)) continue;
+        wr_sbuf_add_str(&content, s->content);
+        wr_checkpoint_put(&w, s->kind, s->owner, s->instance, &content);
+    }
     for (uint32_t i = 0; i < from->files.n; i++) wr_arr_push(&w.files, from->files.at[i]);
     wr_status status = wr_checkpoint_commit(store, &w, &written, err);
     wr_checkpoint_abandon(&w);

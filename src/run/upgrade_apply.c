@@ -70,7 +70,7 @@ static void put_sections(const carry *c, wr_checkpoint_writer *w) {
     for (uint32_t i = 0; i < c->old.sections.n; i++) {
         const wr_section *s = &c->old.sections.at[i];
         if (s->kind == WR_SECTION_JOB || s->kind == WR_SECTION_PLAN || s->kind == WR_SECTION_FILES) continue;
-        if (s->kind == WR_SECTION_FILE) {
+        if (s->kind == WR_SECTION_FILE || wr_section_of_letters(s)) {
             put_copy(w, s->kind, s->owner, s);
             continue;
         }

@@ -70,8 +70,13 @@ static const struct { const char *name, *sql; } list[] = {
     {"distinct union", TO_STORE("k INT, x BIGINT") "INSERT INTO o SELECT k, v % 10 FROM a UNION SELECT k, w % 10 FROM b;"},
     {"union in order of time", TO_FILE("id BIGINT, ts TIMESTAMP(3)", "") "INSERT INTO o SELECT id, ts FROM b ORDER BY ts;"},
     {"union all", TO_DIR("id BIGINT, what STRING") "INSERT INTO o SELECT id, 'a' FROM a UNION ALL SELECT id, 'b' FROM b UNION ALL SELECT k, label FROM dim UNION ALL SELECT * FROM (VALUES (CAST(1 AS BIGINT), 'x'), (2, 'y'));"},
-    {"dead letters", "CREATE TABLE bad (id BIGINT, v INT) WITH ('connector'='filesystem','path'='/in/bad.jsonl','format'='json','on-error'='dead-letter','dead-letter.path'='/out/dead.jsonl');\n"
+    {"dead letters", "CREATE TABLE dead (id STRING, record_offset BIGINT, raw STRING, reason STRING) WITH ('connector'='filesystem','path'='/out/dead.jsonl','format'='json');\n"
+                     "CREATE TABLE bad (id BIGINT, v INT) WITH ('connector'='filesystem','path'='/in/bad.jsonl','format'='json','on-error'='dead-letter','dead-letter.table'='dead');\n"
                      TO_DIR("id BIGINT, v INT") "INSERT INTO o SELECT id, v FROM bad;"},
+    {"dead letters of a sink", "CREATE TABLE dead (raw STRING, raw_base64 STRING, code STRING) WITH ('connector'='filesystem','path'='/out/dead/','format'='json');\n"
+                     "CREATE TABLE bad (id BIGINT, v INT) WITH ('connector'='filesystem','path'='/in/bad.jsonl','format'='json','on-error'='dead-letter','dead-letter.table'='dead');\n"
+                     "CREATE TABLE o (id BIGINT, v INT NOT NULL) WITH ('connector'='filesystem','path'='/out/o.jsonl','format'='json','on-error'='dead-letter','dead-letter.table'='dead');\n"
+                     "INSERT INTO o SELECT id, NULLIF(v, 5) FROM bad UNION ALL SELECT id, NULLIF(v, 5) FROM bad;"},
     {"three outputs", "CREATE TABLE o1 (id BIGINT) WITH ('connector'='filesystem','path'='/out/o1','format'='json');\n"
                       "CREATE TABLE o2 (k INT, n BIGINT) WITH ('connector'='capture');\n"
                       "CREATE TABLE o3 (id BIGINT, v BIGINT) WITH ('connector'='filesystem','path'='/out/o3.csv','format'='csv');\n"

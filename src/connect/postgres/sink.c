@@ -4,6 +4,8 @@
  *            epoch's number to weir_epoch in the same transaction: so doing it again, after a lost connection or a crash, does nothing. An append-only
  *            table is copied into directly. With a key the lines go to a temporary table, and the last change of each key is applied by one DELETE and one
  *            INSERT ... ON CONFLICT, whatever the number of rows.
+ * Refused    where the table's 'on-error' lets the job go on, the changes are kept as encoded rows and sent in pieces, each behind a savepoint. A piece that the
+ *            server refuses for what is in it is halved until one row is left, which is put aside; the rest commits. weir_refused keeps which rows those were.
  * Invariant  weir_epoch.epoch = E  <=>  the changes of all epochs up to E are in the table.
  * Fresh      a job that begins without recover() forgets the epoch of an earlier one.
  * State      the changes since the last prepare or flush, charged to the account.
@@ -13,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STAGED_VERSION = 1, LOG_BYTES = 8 << 20, COPY_BYTES = 1 << 20 };
+enum { STAGED_VERSION = 1, STAGED_ROWS = 2 /* lines of COPY; encoded rows */, LOG_BYTES = 8 << 20, COPY_BYTES = 1 << 20, PIECE_ROWS = 2048 };
 
 typedef struct pg_sink {
     wr_sink          base;
@@ -25,7 +27,9 @@ typedef struct pg_sink {
     const char      *copy, *make_changes, *remove, *put;
     uint64_t         seq;
     change_log       log;
-    wr_sbuf          scratch;
+    wr_sbuf          scratch, row, lines;
+    wr_rowcodec     *codec;
+    db_refusals      refused;
 } pg_sink;
 
 /* ---- statements ---- */
@@ -139,6 +143,121 @@ static wr_status apply_lines(pg_sink *s, wr_str lines, wr_err *err) {
     return pg_run(&s->conn, s->put, "write rows", err);
 }
 
+/* ---- rows that the table does not take ---- */
+
+WR_COLD static wr_status fail_nul(pg_sink *s, uint32_t col, wr_err *err) {
+    wr_status status = wr_fail(err, WR_DATA, "22021", "table '%.*s': a text of column '%.*s' has a NUL byte in it, which PostgreSQL cannot hold", WR_FMT(s->conn.name), WR_FMT(s->columns.schema->fields[col].name));
+    wr_err_hint(err, "REPLACE(%.*s, U&'\\0000', '') takes it out; a BYTES column holds it", WR_FMT(s->columns.schema->fields[col].name));
+    if (err) err->at = s->conn.at;
+    return status;
+}
+
+static wr_status put_line(pg_sink *s, const wr_batch *batch, uint32_t row, wr_sbuf *out, wr_err *err) {
+    bool gone = !wr_kind_adds(wr_batch_kind(batch, row));
+    if (s->columns.n_key) wr_sbuf_printf(out, "%" PRIu64 "\t%s\t", s->seq++, gone ? "t" : "f");
+    for (uint32_t c = 0; c < s->columns.schema->n; c++) {
+        if (c) wr_sbuf_addc(out, '\t');
+        if (gone && !db_is_key(&s->columns, c)) wr_sbuf_addz(out, "\\N");
+        else if (!pg_put_value(out, &batch->cols[c], row, &s->scratch)) return fail_nul(s, c, err);
+    }
+    wr_sbuf_addc(out, '\n');
+    return WR_OK;
+}
+
+/* Does the server say it of the row itself? Data, constraints, what a trigger raises, a view's check. */
+static bool of_row(const wr_err *e) {
+    return !strncmp(e->code, "22", 2) || !strncmp(e->code, "23", 2) || !strcmp(e->code, "P0001") || !strncmp(e->code, "44", 2);
+}
+
+static wr_status send_rows(pg_sink *s, const wr_batch *b, uint32_t from, uint32_t to, wr_err *err) {
+    wr_sbuf_clear(&s->lines);
+    for (uint32_t row = from; row < to; row++) WR_TRY(put_line(s, b, row, &s->lines, err));
+    if (s->columns.n_key) WR_TRY(pg_run(&s->conn, "DELETE FROM weir_changes", "begin with rows", err));
+    return apply_lines(s, wr_sbuf_str(&s->lines), err);
+}
+
+/* Rows [from, to) of a batch that begins at row `first` of the log. As deep as the logarithm of PIECE_ROWS. */
+static wr_status apply_rows(pg_sink *s, const wr_batch *b, uint32_t from, uint32_t to, uint64_t first, wr_err *err) {
+    wr_err why = {0};
+    WR_TRY(pg_run(&s->conn, "SAVEPOINT weir_rows", "set a savepoint", err));
+    wr_status status = send_rows(s, b, from, to, &why);
+    if (status == WR_OK) return pg_run(&s->conn, "RELEASE weir_rows", "write rows", err);
+    if (!of_row(&why) || pg_lost(&s->conn)) {
+        if (err) *err = why;
+        return status;
+    }
+    WR_TRY(pg_run(&s->conn, "ROLLBACK TO weir_rows; RELEASE weir_rows", "go back to a savepoint", err));
+    if (to - from == 1) {
+        const char *said = strstr(why.message, "in PostgreSQL: ");
+        wr_sbuf     reason = {0};
+        wr_sbuf_printf(&reason, "%s%s%s", said ? said + 15 : why.message, why.detail[0] ? ". " : "", why.detail);
+        db_refusals_add(&s->refused, first + from, why.code, wr_sbuf_str(&reason));
+        wr_sbuf_free(&reason);
+        return WR_OK;
+    }
+    uint32_t middle = from + (to - from) / 2;
+    WR_TRY(apply_rows(s, b, from, middle, first, err));
+    return apply_rows(s, b, middle, to, first, err);
+}
+
+static wr_status damaged(pg_sink *s, wr_err *err) { return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are damaged", WR_FMT(s->conn.name)); }
+
+static wr_status apply_encoded(pg_sink *s, wr_str log, wr_err *err) {
+    wr_reader in = {(const uint8_t *)log.ptr, (const uint8_t *)log.ptr + log.len, false};
+    WR_TRY(pg_run(&s->conn, "SET CONSTRAINTS ALL IMMEDIATE", "have constraints looked at with each row", err));
+    if (s->columns.n_key) WR_TRY(pg_run(&s->conn, s->make_changes, "make a temporary table", err));
+    for (uint64_t first = 0; in.at < in.end; first += PIECE_ROWS) {
+        wr_batch *b = wr_batch_new(s->columns.schema->n, 64 * 1024);
+        uint8_t  *kinds = wr_mem_alloc(b->mem, PIECE_ROWS);
+        bool      good = true;
+        for (uint32_t c = 0; c < s->columns.schema->n; c++) wr_vec_init(&b->cols[c], s->columns.schema->fields[c].type, PIECE_ROWS, true, b->mem);
+        b->kinds = kinds;
+        for (; b->n_rows < PIECE_ROWS && in.at < in.end && good; b->n_rows++) {
+            kinds[b->n_rows] = wr_get_u8(&in);
+            wr_str bytes = wr_get_bytes(&in);
+            good = !in.bad && wr_rowcodec_get(s->codec, bytes, b->cols, b->n_rows, b->mem);
+        }
+        wr_status status = good ? apply_rows(s, b, 0, b->n_rows, first, err) : damaged(s, err);
+        wr_batch_unref(b);
+        WR_TRY(status);
+    }
+    return WR_OK;
+}
+
+static wr_status refused_query(pg_sink *s, const char *sql, int n, const char *third, const db_refusal *r, PGresult **out, wr_err *err) {
+    char        job[256], sink[256], row[32];
+    const char *values[] = {job, sink, third, row, r ? r->code : NULL, r ? r->reason : NULL};
+    snprintf(job, sizeof job, "%.*s", WR_FMT(s->job));
+    snprintf(sink, sizeof sink, "%.*s", WR_FMT(s->conn.name));
+    snprintf(row, sizeof row, "%" PRIu64, r ? r->row : 0);
+    return pg_query(&s->conn, sql, n, values, "use weir_refused", out, err);
+}
+
+/* In place of those of the epoch before. */
+static wr_status store_refused(pg_sink *s, uint64_t epoch, wr_err *err) {
+    char      number[32];
+    PGresult *r;
+    snprintf(number, sizeof number, "%" PRIu64, epoch);
+    WR_TRY(refused_query(s, "DELETE FROM weir_refused WHERE job = $1 AND sink = $2", 2, NULL, NULL, &r, err));
+    pg.clear(r);
+    for (uint32_t i = 0; i < s->refused.list.n; i++) {
+        WR_TRY(refused_query(s, "INSERT INTO weir_refused (job, sink, epoch, row_index, code, reason) VALUES ($1, $2, $3, $4, $5, $6)", 6, number, &s->refused.list.at[i], &r, err));
+        pg.clear(r);
+    }
+    return WR_OK;
+}
+
+/* The epoch is in the table already: which of its rows are not? */
+static wr_status load_refused(pg_sink *s, uint64_t epoch, wr_err *err) {
+    char      number[32];
+    PGresult *r;
+    snprintf(number, sizeof number, "%" PRIu64, epoch);
+    WR_TRY(refused_query(s, "SELECT row_index, code, reason FROM weir_refused WHERE job = $1 AND sink = $2 AND epoch = $3 ORDER BY row_index", 3, number, NULL, &r, err));
+    for (int i = 0; i < pg.ntuples(r); i++) db_refusals_add(&s->refused, strtoull(pg.getvalue(r, i, 0), NULL, 10), pg.getvalue(r, i, 1), wr_str_of(pg.getvalue(r, i, 2)));
+    pg.clear(r);
+    return WR_OK;
+}
+
 /* The lines and, if epoch != 0, its number. Does nothing if the database has the epoch already. */
 static wr_status apply_once(pg_sink *s, uint64_t epoch, wr_str lines, wr_err *err) {
     uint64_t have = 0;
@@ -146,9 +265,13 @@ static wr_status apply_once(pg_sink *s, uint64_t epoch, wr_str lines, wr_err *er
     WR_TRY(pg_run(&s->conn, "BEGIN", "begin a transaction", err));
     wr_status status = epoch ? stored_epoch(s, &have, err) : WR_OK;
     if (s->fresh) have = 0;
+    s->refused.list.n = 0;
     if (status == WR_OK && (!epoch || have < epoch)) {
-        status = apply_lines(s, lines, err);
+        status = s->refused.refuse ? apply_encoded(s, lines, err) : apply_lines(s, lines, err);
         if (status == WR_OK && epoch) status = store_epoch(s, epoch, err);
+        if (status == WR_OK && epoch && s->refused.refuse) status = store_refused(s, epoch, err);
+    } else if (status == WR_OK && s->refused.refuse) {
+        status = load_refused(s, epoch, err);
     }
     if (status == WR_OK) return pg_run(&s->conn, "COMMIT", "commit", err);
     if (!pg_lost(&s->conn)) (void)pg_run(&s->conn, "ROLLBACK", "roll back", NULL);
@@ -166,29 +289,10 @@ static wr_status apply(pg_sink *s, uint64_t epoch, wr_str lines, wr_err *err) {
         s->conn.world->vt->sleep_us(s->conn.world, 200000);
     }
     if (epoch) s->fresh = false;
-    return WR_OK;
+    return s->refused.refuse ? db_refusals_tell(&s->refused, s->codec, lines, err) : WR_OK;
 }
 
 /* ---- the sink ---- */
-
-WR_COLD static wr_status fail_nul(pg_sink *s, uint32_t col, wr_err *err) {
-    wr_status status = wr_fail(err, WR_DATA, "22021", "table '%.*s': a text of column '%.*s' has a NUL byte in it, which PostgreSQL cannot hold", WR_FMT(s->conn.name), WR_FMT(s->columns.schema->fields[col].name));
-    wr_err_hint(err, "REPLACE(%.*s, U&'\\0000', '') takes it out; a BYTES column holds it", WR_FMT(s->columns.schema->fields[col].name));
-    if (err) err->at = s->conn.at;
-    return status;
-}
-
-static wr_status put_line(pg_sink *s, const wr_batch *batch, uint32_t row, wr_err *err) {
-    bool gone = !wr_kind_adds(wr_batch_kind(batch, row));
-    if (s->columns.n_key) wr_sbuf_printf(&s->log.bytes, "%" PRIu64 "\t%s\t", s->seq++, gone ? "t" : "f");
-    for (uint32_t c = 0; c < s->columns.schema->n; c++) {
-        if (c) wr_sbuf_addc(&s->log.bytes, '\t');
-        if (gone && !db_is_key(&s->columns, c)) wr_sbuf_addz(&s->log.bytes, "\\N");
-        else if (!pg_put_value(&s->log.bytes, &batch->cols[c], row, &s->scratch)) return fail_nul(s, c, err);
-    }
-    wr_sbuf_addc(&s->log.bytes, '\n');
-    return WR_OK;
-}
 
 static wr_status flush_log(pg_sink *s, wr_err *err) {
     if (!s->log.bytes.len) return WR_OK;
@@ -199,7 +303,17 @@ static wr_status flush_log(pg_sink *s, wr_err *err) {
 
 static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     pg_sink *s = (pg_sink *)base;
-    for (uint32_t i = 0; i < wr_batch_live(batch); i++) WR_TRY(put_line(s, batch, wr_batch_row(batch, i), err));
+    for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
+        uint32_t row = wr_batch_row(batch, i);
+        if (!s->refused.refuse) {
+            WR_TRY(put_line(s, batch, row, &s->log.bytes, err));
+            continue;
+        }
+        wr_put_u8(&s->log.bytes, wr_batch_kind(batch, row));
+        wr_sbuf_clear(&s->row);
+        wr_rowcodec_put(s->codec, batch, NULL, row, &s->row);
+        wr_put_bytes(&s->log.bytes, s->row.at, s->row.len);
+    }
     change_log_charge(&s->log);
     return s->log.bytes.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
 }
@@ -213,15 +327,30 @@ static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr
     pg_sink *s = (pg_sink *)base;
     (void)epoch, (void)err;
     s->staging = true;
-    wr_put_u8(staged, STAGED_VERSION);
+    wr_put_u8(staged, s->refused.refuse ? STAGED_ROWS : STAGED_VERSION);
     change_log_stage(&s->log, staged);
     s->seq = 0;
     return WR_OK;
 }
 
+/* What was staged before 'on-error' was changed: as it was then. Encoded rows without anybody to tell of refused ones: the first one is an error. */
+static wr_status stop_at_row(void *arg, const wr_batch *batch, uint32_t row, uint64_t number, const char *code, const char *reason, wr_err *err) {
+    (void)batch, (void)row, (void)number;
+    return wr_fail(err, WR_DATA, code, "table '%.*s': a row was refused: %s", WR_FMT(((pg_sink *)arg)->conn.name), reason);
+}
+static wr_status commit_otherwise(pg_sink *s, uint64_t epoch, wr_str staged, wr_err *err) {
+    const wr_refuse *refuse = s->refused.refuse, stop = {s, stop_at_row};
+    s->refused.refuse = *staged.ptr == STAGED_ROWS ? &stop : NULL;
+    wr_status status = apply(s, epoch, (wr_str){staged.ptr + 1, staged.len - 1}, err);
+    s->refused.refuse = refuse;
+    return status;
+}
+
 static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
     pg_sink *s = (pg_sink *)base;
-    if (!staged.len || *staged.ptr != STAGED_VERSION) return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are of another version", WR_FMT(s->conn.name));
+    const wr_refuse *refuse = s->refused.refuse;
+    if (!staged.len || (*staged.ptr != STAGED_VERSION && *staged.ptr != STAGED_ROWS)) return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are of another version", WR_FMT(s->conn.name));
+    if ((refuse != NULL) != (*staged.ptr == STAGED_ROWS)) return commit_otherwise(s, epoch, staged, err);
     return apply(s, epoch, (wr_str){staged.ptr + 1, staged.len - 1}, err);
 }
 
@@ -249,6 +378,9 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
     wr_status status = ok && s->conn.c && !s->staging ? flush_log(s, err) : WR_OK;
     pg_close(&s->conn);
     change_log_free(&s->log);
+    wr_arr_free(&s->refused.list);
+    wr_sbuf_free(&s->row);
+    wr_sbuf_free(&s->lines);
     wr_sbuf_free(&s->scratch);
     wr_arena_free(s->arena);
     wr_free(s);
@@ -257,20 +389,26 @@ static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
 static const wr_sink_vt sink_vt = {"jdbc", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close, NULL};
 
 /* Asked for first: CREATE needs a right that a job may lack where the table is there already. */
-static wr_status make_epochs(pg_sink *s, wr_err *err) {
-    PGresult *r;
-    WR_TRY(pg_query(&s->conn, "SELECT to_regclass('weir_epoch') IS NOT NULL", 0, NULL, "look for weir_epoch", &r, err));
+static wr_status make_own(pg_sink *s, const char *table, const char *columns, wr_err *err) {
+    PGresult   *r;
+    wr_sbuf     sql = {0};
+    const char *values[] = {table};
+    WR_TRY(pg_query(&s->conn, "SELECT to_regclass($1) IS NOT NULL", 1, values, "look for a table of weir's own", &r, err));
     bool there = pg.getvalue(r, 0, 0)[0] == 't';
     pg.clear(r);
     if (there) return WR_OK;
-    return pg_run(&s->conn, "CREATE TABLE IF NOT EXISTS weir_epoch (job text NOT NULL, sink text NOT NULL, epoch bigint NOT NULL, PRIMARY KEY (job, sink))", "make weir_epoch", err);
+    wr_sbuf_printf(&sql, "CREATE TABLE IF NOT EXISTS %s (%s)", table, columns);
+    wr_status status = pg_run(&s->conn, sql.at, "make a table of weir's own", err);
+    wr_sbuf_free(&sql);
+    return status;
 }
 
 /* Everything that can be wrong with the table is found before the first row: its columns, its key, the right to write. */
 static wr_status try_table(pg_sink *s, bool create, wr_err *err) {
     wr_sbuf sql = {0};
     WR_TRY(pg_connect(&s->conn, err));
-    WR_TRY(make_epochs(s, err));
+    WR_TRY(make_own(s, "weir_epoch", "job text NOT NULL, sink text NOT NULL, epoch bigint NOT NULL, PRIMARY KEY (job, sink)", err));
+    if (s->refused.refuse) WR_TRY(make_own(s, "weir_refused", DB_REFUSED_COLUMNS("text", "bigint"), err));
     if (create) WR_TRY(create_table(s, err));
     wr_sbuf_addz(&sql, "EXPLAIN INSERT INTO ");
     wr_sbuf_printf(&sql, "%s (", s->conn.table);
@@ -293,8 +431,12 @@ wr_status pg_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out
     *out = NULL;
     if (!wr_option_bool(&t->options, pg_specs, "create-table", &create, ctx->diags)) return WR_USER;
     pg_sink *s = wr_calloc(1, sizeof *s);
-    *s = (pg_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}, .job = wr_option_string(&t->options, pg_specs, "sink.job"), .fresh = true};
+    *s = (pg_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}, .job = wr_option_string(&t->options, pg_specs, "sink.job"), .fresh = true,
+                   .refused = {.refuse = ctx->refuse, .schema = t->schema}};
     s->columns = db_columns_of(t, s->arena);
+    wr_type *types = wr_new_n(s->arena, wr_type, t->schema->n + 1);
+    for (uint32_t c = 0; c < t->schema->n; c++) types[c] = t->schema->fields[c].type;
+    s->codec = wr_rowcodec_new(s->arena, types, t->schema->n);
     wr_status status = pg_open(&s->conn, t, s->arena, ctx, err);
     if (status == WR_OK) {
         make_statements(s);
