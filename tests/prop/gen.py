@@ -190,7 +190,8 @@ class Gen:
             (1, lambda: (lambda c: (f'CAST({c[0]} AS INT)', f'CAST(trunc({c[1]}) AS INT)') if c else x)(self.col(scope, ('dec',)))),
             (1, lambda: (lambda c, p: fmt('EXTRACT(' + p + ' FROM {})', c) if c else x)(self.col(scope, ('ts', 'date')), r.choice(['YEAR', 'MONTH', 'DAY', 'QUARTER', 'WEEK']))),
             (1, lambda: (lambda c, p: fmt('EXTRACT(' + p + ' FROM {})', c) if c else x)(self.col(scope, ('ts',)), r.choice(['HOUR', 'MINUTE']))),
-            (1, lambda: (lambda c, d: (f'TIMESTAMPDIFF(SECOND, {c[0]}, {d[0]})', f'((epoch_ms({d[1]}) - epoch_ms({c[1]})) // 1000)') if c else x)(self.col(scope, ('ts',)), self.col(scope, ('ts',)))),
+            # an INT, as in Flink: seconds of more than 68 years go round
+            (1, lambda: (lambda c, d: (f'TIMESTAMPDIFF(SECOND, {c[0]}, {d[0]})', f'((((epoch_ms({d[1]}) - epoch_ms({c[1]})) // 1000 + 2147483648) % 4294967296 + 4294967296) % 4294967296 - 2147483648)') if c else x)(self.col(scope, ('ts',)), self.col(scope, ('ts',)))),
             (1, lambda: (lambda c, d: (f'TIMESTAMPDIFF(DAY, {c[0]}, {d[0]})', f'({d[1]} - {c[1]})') if c else x)(self.col(scope, ('date',)), self.col(scope, ('date',)))),
         ])()
     def text(self, scope, depth=1):
