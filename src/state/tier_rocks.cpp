@@ -386,7 +386,7 @@ rocksdb::Options options_of(wr_rocks *r, const wr_rocks_opts *o) {
     opt.compaction_options_universal.max_size_amplification_percent = 100;
     opt.compaction_options_universal.size_ratio = o->scratch ? 10 : 1;
     opt.compaction_options_universal.min_merge_width = 4;
-    opt.level0_file_num_compaction_trigger = o->scratch ? 10 : 16; /* an image pays for what is merged: wait for more; else lookups pay for what is not */
+    opt.level0_file_num_compaction_trigger = o->scratch ? 10 : 24; /* an image pays for what is merged: wait for more; else lookups pay for what is not */
     opt.level0_slowdown_writes_trigger = 48;
     opt.level0_stop_writes_trigger = FILES_STOP;
     opt.target_file_size_base = uint64_t(std::clamp<int64_t>(memory / 24, 1 << 20, 8 << 20)); /* building a Ribbon filter takes some 50 bytes a key of the file */
