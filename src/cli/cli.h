@@ -26,6 +26,7 @@ int cmd_backfill(int argc, char **argv);
 int cmd_sql(int argc, char **argv);
 int cmd_savepoint(int argc, char **argv);
 int cmd_state(int argc, char **argv);
+int cmd_log(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 

@@ -179,6 +179,26 @@ static const page pages[] = {
      "      --epoch N        this checkpoint instead of the newest (diff: of A)\n"
      "      --limit N        how many keys: 10\n"
      "      --json\n"},
+    {"log", "the embedded log: create, append, cat, tail, stat, compact, drop",
+     "usage: weir log create PATH [--partitions N] [--segment-size 64MiB] [--retention 7d] [--retention-size 10GiB]\n"
+     "                       [--cleanup delete|compact|compact,delete] [--tombstone-retention 1d] [--zstd]\n"
+     "       weir log append PATH   each line of the standard input is a record; durable before it is said\n"
+     "       weir log cat PATH      the records, by partition\n"
+     "       weir log tail PATH     the last 10 of each partition (-n), and those that come\n"
+     "       weir log stat PATH     partitions, offsets, segments, sizes, times, rows in doubt\n"
+     "       weir log compact PATH  retention and compaction now\n"
+     "       weir log drop PATH     gives up rows that a job has prepared and not committed\n"
+     "\n"
+     "      --partition N    one partition; append: without it by key, without key in turn\n"
+     "      --key-separator T   append: what stands between key and value, such as '\\t'; nothing behind it: a tombstone\n"
+     "      --idempotency-key T   append: the same input with the same T again adds only the lines that are not there yet (for a day)\n"
+     "      --from earliest|latest|OFFSET|TIME   cat, tail: where to begin\n"
+     "  -n, --lines N        cat: no more than N records; tail: so many of each partition before its end\n"
+     "  -f, --follow         cat: wait for more\n"
+     "      --keys           cat, tail: key and a tab before each value\n"
+     "      --json           records as objects with partition, offset, timestamp, key, value, headers; append: one line for each sync\n"
+     "\n"
+     "A log has one writer at a time and any number of readers. In SQL: 'connector' = 'log', 'path' = 'PATH'.\n"},
     {"upgrade", "what an edited script means for the state of the running one, and carrying it over",
      "usage: weir upgrade [options] STATE_DIR FILE...\n"
      "\n" SCRIPT_OPTIONS

@@ -6,6 +6,7 @@
  * Jobs       every operator, every kind of file output. Each has one right answer at any number of workers, so none uses the clock.  */
 #include "sim.h"
 #include "../golden/golden.h"
+#include "connect/log/log.h"
 #include "connect/ridelo/ridelo.h"
 #include <stdio.h>
 
@@ -84,6 +85,14 @@ static const struct { const char *name, *sql; } list[] = {
     {"tailed files", "CREATE TABLE t (id BIGINT, k INT, v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)"
                      " WITH ('connector'='filesystem','path'='/in/a','format'='json','source.mode'='tail');\n"
                      TO_DIR("s TIMESTAMP(3), n BIGINT, v BIGINT") "INSERT INTO o SELECT window_start, COUNT(*), SUM(v) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '20' SECOND)) GROUP BY window_start, window_end;"},
+    {"to a log", "CREATE TABLE o (id BIGINT, k INT, v BIGINT) WITH ('connector'='log','path'='/out/log','format'='json','key.format'='json','key.fields'='k','log.partitions'='3','log.segment-size'='4kb');\n"
+                 "INSERT INTO o SELECT id, k, v * 2 FROM a WHERE v % 3 <> 0;"},
+    {"changes to a log", "CREATE TABLE o (g INT, n BIGINT, s BIGINT) WITH ('connector'='log','path'='/out/log','format'='debezium-json','log.segment-size'='4kb','log.compression'='zstd');\n"
+                         "INSERT INTO o SELECT g, COUNT(*), SUM(v) FROM up GROUP BY g;"},
+    {"from a log", "CREATE TABLE l (id BIGINT, k INT, v BIGINT, ts TIMESTAMP(3), p INT METADATA FROM 'partition', WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)"
+                   " WITH ('connector'='log','path'='/in/log','format'='json','scan.bounded.mode'='latest-offset');\n"
+                   "CREATE TABLE o (s TIMESTAMP(3), p INT, n BIGINT, v BIGINT) WITH ('connector'='log','path'='/out/log','format'='json','key.format'='json','key.fields'='p');\n"
+                   "INSERT INTO o SELECT window_start, p, COUNT(*), SUM(v) FROM TABLE(TUMBLE(TABLE l, DESCRIPTOR(ts), INTERVAL '20' SECOND)) GROUP BY window_start, window_end, p;"},
     {"generated rows", "CREATE TABLE g (id BIGINT, k INT, v INT) WITH ('connector'='datagen','number-of-rows'='300','rows-per-second'='2000','fields.id.kind'='sequence','fields.id.start'='1','fields.id.end'='300',"
                        "'fields.k.min'='1','fields.k.max'='9','fields.v.min'='0','fields.v.max'='99');\n"
                        TO_STORE("k INT, n BIGINT, s BIGINT") "INSERT INTO o SELECT k, COUNT(*), SUM(v) FROM g GROUP BY k;"},
@@ -217,6 +226,30 @@ static void put_events(sim_world *w, wr_rng *rng) {
     put(w, "/in/b.jsonl", &b);
     put(w, "/in/dim.jsonl", &dim);
 }
+static void put_log(sim_world *w, wr_rng *rng) {
+    wr_err          err = {0};
+    wr_log         *log;
+    wr_log_config   config;
+    wr_log_appended done;
+    wr_log_config_default(&config);
+    config.partitions = 2, config.segment_bytes = 4096;
+    wr_log_opts opts = {.world = &w->base, .path = "/in/log", .create = &config};
+    wr_assert(wr_log_open(&opts, &log, &err) == WR_OK);
+    int64_t now = 0;
+    for (int i = 0; i < 200; i++) {
+        wr_sbuf text = {0};
+        now += (int64_t)wr_rng_below(rng, 2000);
+        wr_sbuf_printf(&text, "{\"id\":%d,\"k\":%d,\"v\":%d,\"ts\":", i, (int)wr_rng_below(rng, 9), (int)wr_rng_below(rng, 100));
+        add_time(&text, event_time(rng, now));
+        wr_sbuf_addz(&text, "}");
+        wr_log_record record = {.time_ms = now, .value = wr_sbuf_str(&text)};
+        wr_assert(wr_log_submit(log, (uint32_t)wr_rng_below(rng, 2), &record, 1, (wr_str){NULL, 0}, &done, &err) == WR_OK);
+        if (wr_rng_below(rng, 9) == 0) wr_assert(wr_log_sync(log, done.ticket, &err) == WR_OK);
+        wr_sbuf_free(&text);
+    }
+    wr_assert(wr_log_sync(log, UINT64_MAX, &err) == WR_OK);
+    wr_log_close(log);
+}
 static void put_changes(sim_world *w, wr_rng *rng) {
     enum { IDS = 20 };
     int     g[IDS], v[IDS];
@@ -290,4 +323,5 @@ void sim_inputs(sim_world *w, const sim_job *job) {
     }
     put_events(w, &rng);
     put_changes(w, &rng);
+    put_log(w, &rng);
 }

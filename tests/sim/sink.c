@@ -3,6 +3,7 @@
  * Store      what a transactional database would hold: rows and the number of the epoch that brought them, in one step. It is not part of the
  *            machine that fails.                                                                                            */
 #include "sim.h"
+#include "connect/log/log.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -151,11 +152,52 @@ static void end_dir(files *f) {
     wr_sbuf_printf(f->out, "== %.*s\n", WR_FMT(f->dir));
     add_folded(&f->rows, f->out);
 }
+/* What readers of the embedded log see, each record with its key: all there, whole, and each partition without a gap. */
+#define LOG_PATH "/out/log"
+static void read_log(sim_world *w, wr_sbuf *out) {
+    wr_log_view *view;
+    wr_err       err = {0};
+    bool         exists = false;
+    signed_rows  rows = {0};
+    wr_sbuf      text = {0};
+    sim_faults   faults = w->faults;
+    w->faults = (sim_faults){0}; /* this is not the job's reading */
+    if (wr_log_exists(&w->base, LOG_PATH, &exists, &err) == WR_OK && exists && wr_log_view_open(&w->base, LOG_PATH, &view, &err) == WR_OK) {
+        for (uint32_t p = 0; p < wr_log_view_config(view)->partitions; p++) {
+            wr_log_cursor *c = wr_log_cursor_new(view, p, 0);
+            wr_log_batch   batch = {0};
+            wr_log_piece   piece;
+            int64_t        next = 0;
+            while (wr_log_cursor_peek(c, &piece, &err) == WR_OK && piece.len && wr_log_batch_open(&batch, piece.bytes, piece.len) == WR_OK) {
+                for (wr_log_record r; wr_log_batch_next(&batch, &r); next++) {
+                    if (r.offset != next) wr_sbuf_addz(&text, "a gap before ");
+                    if (r.key.ptr) wr_sbuf_printf(&text, "%u %.*s ", p, WR_FMT(r.key));
+                    wr_sbuf_printf(&text, "%.*s\n", WR_FMT(r.value));
+                }
+                wr_log_cursor_take(c, &piece);
+            }
+            if (next != wr_log_view_end(view, p)) wr_sbuf_printf(&text, "partition %u ends early\n", p);
+            wr_log_batch_free(&batch);
+            wr_log_cursor_free(c);
+        }
+        wr_log_view_close(view);
+    }
+    if (err.message[0]) wr_sbuf_printf(&text, "%s\n", err.message);
+    if (text.len) {
+        wr_sbuf_addz(out, "== log\n");
+        add_lines(wr_sbuf_str(&text), false, &rows);
+        add_folded(&rows, out);
+    }
+    wr_sbuf_free(&text); /* rows borrowed from it */
+    w->faults = faults;
+}
+
 static void visit(void *arg, const char *path, wr_str content) { /* /out/TABLE/part or /out/file */
     files      *f = arg;
     const char *name = path + strlen("/out/"), *slash = strchr(name, '/');
     wr_str      dir = slash ? (wr_str){name, (size_t)(slash - name)} : wr_str_of(name);
     if ((slash ? slash[1] : name[0]) == '.') return; /* hidden */
+    if (!strncmp(path, LOG_PATH "/", sizeof LOG_PATH)) return; /* read_log */
     if (!wr_str_eq(dir, f->dir)) end_dir(f);
     f->dir = dir;
     add_lines(content, false, &f->rows);
@@ -167,6 +209,7 @@ void sim_outputs(sim_world *w, sim_store *store, wr_sbuf *out) {
     files f = {.out = out};
     sim_world_each(w, "/out/", visit, &f);
     end_dir(&f);
+    read_log(w, out);
     if (store->tables.n) qsort(store->tables.at, store->tables.n, sizeof *store->tables.at, by_name);
     for (uint32_t i = 0; i < store->tables.n; i++) {
         signed_rows rows = {0};

@@ -11,6 +11,7 @@ typedef struct tail {            /* of one partition */
     walker       walk;
     uint32_t     segment;        /* of part->segments */
     int64_t      offset;         /* the walk is here */
+    uint64_t     from;           /* byte of the segment: what follows it was not committed */
     uint64_t     indexed;        /* last entry of the segment's index that is right */
     uint32_t     n_index;
 } tail;
@@ -67,7 +68,7 @@ static wr_status look(wr_log *log, uint32_t p, tail *t, batch_head *head, const 
         }
         if (t->segment + 1 == segments->n || segments->at[t->segment + 1].base != t->offset) return WR_OK;
         t->segment++;
-        t->n_index = 0, t->indexed = 0;
+        t->n_index = 0, t->indexed = 0, t->from = 0;
         WR_TRY(open_walk(log, p, t, err));
     }
 }
@@ -100,6 +101,7 @@ static wr_status reach_end(wr_log *log, uint32_t p, tail *t, int64_t end, wr_err
 }
 
 static wr_status keep_tail(wr_log *log, uint32_t p, tail *t, const int64_t *keep, wr_err *err) {
+    t->from = t->walk.at;
     for (;;) {
         batch_head     head;
         const uint8_t *bytes;
@@ -134,8 +136,21 @@ static wr_status open_index(wr_log *log, uint32_t p, int64_t base, uint32_t n_en
     return status;
 }
 
+/* Plain batches that were not committed are written once more: perhaps a sync of them failed, and then another one does not say so again. */
+static wr_status write_again(wr_log *log, log_part *part, const tail *t, wr_err *err) {
+    const wr_world_vt *vt = log->world->vt;
+    size_t    len = (size_t)(t->walk.at - t->from), got = 0;
+    char     *bytes = wr_malloc(len);
+    wr_status status = vt->file_pread(log->world, t->walk.file, bytes, len, t->from, &got, err);
+    if (status == WR_OK) status = vt->file_truncate(log->world, part->file, t->from, err);
+    if (status == WR_OK) status = vt->file_write(log->world, part->file, bytes, got, err);
+    if (status == WR_OK) status = vt->file_sync(log->world, part->file, err);
+    wr_free(bytes);
+    return status;
+}
+
 /* Everything behind the walk goes; the segment it is in becomes the one that is written. */
-static wr_status cut(wr_log *log, uint32_t p, const tail *t, wr_err *err) {
+static wr_status cut(wr_log *log, uint32_t p, const tail *t, bool again, wr_err *err) {
     const wr_world_vt *vt = log->world->vt;
     log_part *part = &log->parts[p];
     wr_sbuf   path = {0};
@@ -148,7 +163,8 @@ static wr_status cut(wr_log *log, uint32_t p, const tail *t, wr_err *err) {
     segment_path(log->path, p, s->base, ".log", &path);
     wr_status status = vt->file_open(log->world, path.at, WR_OPEN_WRITE | WR_OPEN_APPEND, &part->file, err);
     if (status == WR_OK && s->bytes > t->walk.at) status = vt->file_truncate(log->world, part->file, t->walk.at, err);
-    if (status == WR_OK && (s->bytes > t->walk.at || t->offset > log->state->ends[p])) status = vt->file_sync(log->world, part->file, err);
+    if (status == WR_OK && again && t->walk.at > t->from) status = write_again(log, part, t, err);
+    else if (status == WR_OK && s->bytes > t->walk.at) status = vt->file_sync(log->world, part->file, err);
     s->bytes = t->walk.at;
     part_path(log->path, p, &path);
     if (status == WR_OK && removed) status = vt->sync_dir(log->world, path.at, err);
@@ -196,6 +212,11 @@ static wr_status remove_leftovers(wr_log *log, uint32_t p, wr_err *err) {
 static wr_status begin_part(wr_log *log, uint32_t p, const int64_t *keep, wr_err *err) {
     log_part *part = &log->parts[p];
     int64_t   end = log->state->ends[p];
+    wr_sbuf   dir = {0};
+    part_path(log->path, p, &dir);
+    wr_status synced = log->world->vt->sync_dir(log->world, dir.at, err); /* names that a process before this one could not sync */
+    wr_sbuf_free(&dir);
+    WR_TRY(synced);
     WR_TRY(remove_leftovers(log, p, err));
     WR_TRY(segments_list(log->world, log->path, p, &part->segments, err));
     part->written = part->next = end;
@@ -203,7 +224,7 @@ static wr_status begin_part(wr_log *log, uint32_t p, const int64_t *keep, wr_err
     tail      t = {.segment = 0};
     wr_status status = reach_end(log, p, &t, end, err);
     if (status == WR_OK) status = keep_tail(log, p, &t, keep, err);
-    if (status == WR_OK) status = cut(log, p, &t, err);
+    if (status == WR_OK) status = cut(log, p, &t, !keep, err);
     part->written = part->next = t.offset;
     walker_free(&t.walk);
     uint64_t sum = 0;

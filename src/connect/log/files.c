@@ -73,8 +73,15 @@ wr_status wr_log_create(wr_world *w, const char *path, const wr_log_config *conf
     wr_sbuf_printf(&text, "weir-log 1\nid %016" PRIx64 "\npartitions %u\nsegment-bytes %" PRIu64 "\nretention-us %" PRId64 "\nretention-bytes %" PRIu64 "\ncleanup %u\ntombstone-us %" PRId64 "\nzstd %d\n",
                    config->id ? config->id : w->vt->random(w) | 1, config->partitions, WR_MAX(config->segment_bytes, UINT64_C(4096)), config->retention_us, config->retention_bytes, config->cleanup,
                    config->tombstone_us, config->zstd);
+    log_state *none = state_new(config->partitions); /* nothing is committed: so that a log without `commits` is a damaged one */
+    wr_sbuf    first = {0};
+    state_record(none, REC_FULL, NULL, none->ends, 0, &first);
+    log_path(path, "commits", &at);
+    if (status == WR_OK) status = wr_file_replace(w, at.at, wr_sbuf_str(&first), err);
     log_path(path, "log.meta", &at);
     if (status == WR_OK) status = wr_file_replace(w, at.at, wr_sbuf_str(&text), err);
+    state_free(none);
+    wr_sbuf_free(&first);
     wr_sbuf_free(&text);
     wr_sbuf_free(&at);
     return status;

@@ -161,10 +161,28 @@ static wr_status find_segment(wr_log_cursor *c, bool *found, wr_err *err) {
     return onward ? WR_OK : jump(c, err);
 }
 
+/* A position behind the end: after a power failure the last records of `commits` may be lost, while the batches are there; the next writer commits them again.
+ * Then there is nothing to read yet; else the offset has never been. */
+static wr_status check_behind(wr_log_cursor *c, int64_t end, wr_err *err) {
+    wr_log_cursor *at = wr_log_cursor_new(c->view, c->partition, end);
+    batch_head     head;
+    const uint8_t *bytes = NULL;
+    bool           found = false;
+    wr_status      status = find_segment(at, &found, err);
+    while (found && status == WR_OK && at->reached < c->offset) {
+        status = walker_look(&at->walk, &head, &bytes, err);
+        if (status == WR_OK && (!bytes || !batch_verify(bytes, BATCH_HEADER + (size_t)head.len))) status = find_segment(at, &found, err);
+        else if (status == WR_OK) at->walk.at += BATCH_HEADER + (uint64_t)head.len, at->reached = head.base + head.span;
+    }
+    if (status == WR_OK && at->reached < c->offset) status = fail_not_there(c->view->path, c->partition, c->offset, 0, end, err);
+    wr_log_cursor_free(at);
+    return status;
+}
+
 wr_status wr_log_cursor_peek(wr_log_cursor *c, wr_log_piece *out, wr_err *err) {
     int64_t end = wr_log_view_end(c->view, c->partition);
     *out = (wr_log_piece){0};
-    if (c->offset > end) return fail_not_there(c->view->path, c->partition, c->offset, 0, end, err);
+    if (c->offset > end) return check_behind(c, end, err);
     bool found = false;
     if (c->segment < 0 && c->offset < end) WR_TRY(find_segment(c, &found, err));
     while (c->offset < end && c->reached < end) {

@@ -143,26 +143,29 @@ wr_status wr_log_submit(wr_log *log, uint32_t partition, const wr_log_record *re
 
 /* ---- writing ---- */
 
-wr_status log_note(wr_log *log, int kind, const log_producer *by, const int64_t *ends, bool sync, wr_err *err) {
+/* The whole state as one record, in a new file. */
+static wr_status write_commits(wr_log *log, wr_err *err) {
     wr_sbuf record = {0}, path = {0};
-    bool    anew = !log->commits || log->state->bytes > COMMITS_MAX_BYTES;
     log_path(log->path, "commits", &path);
-    state_record(log->state, kind, by, ends, log->commits_synced, &record);
-    wr_status status = WR_OK;
-    if (anew) {
-        wr_sbuf_clear(&record);
-        state_record(log->state, REC_FULL, NULL, log->state->ends, 0, &record);
-        log->world->vt->file_close(log->world, log->commits);
-        log->commits = NULL;
-        status = wr_file_replace(log->world, path.at, wr_sbuf_str(&record), err);
-        if (status == WR_OK) status = log->world->vt->file_open(log->world, path.at, WR_OPEN_READ | WR_OPEN_WRITE | WR_OPEN_APPEND, &log->commits, err);
-    } else {
-        status = log->world->vt->file_write(log->world, log->commits, record.at, record.len, err);
-        if (status == WR_OK && sync) status = log->world->vt->file_sync(log->world, log->commits, err);
-    }
-    if (status == WR_OK && (sync || anew)) log->commits_synced = log->state->bytes;
+    state_record(log->state, REC_FULL, NULL, log->state->ends, 0, &record);
+    log->world->vt->file_close(log->world, log->commits);
+    log->commits = NULL;
+    wr_status status = wr_file_replace(log->world, path.at, wr_sbuf_str(&record), err);
+    if (status == WR_OK) status = log->world->vt->file_open(log->world, path.at, WR_OPEN_READ | WR_OPEN_WRITE | WR_OPEN_APPEND, &log->commits, err);
+    if (status == WR_OK) log->commits_synced = log->state->bytes;
     wr_sbuf_free(&record);
     wr_sbuf_free(&path);
+    return status;
+}
+
+wr_status log_note(wr_log *log, int kind, const log_producer *by, const int64_t *ends, bool sync, wr_err *err) {
+    wr_sbuf record = {0};
+    bool    full = log->state->bytes > COMMITS_MAX_BYTES;
+    state_record(log->state, kind, by, ends, log->commits_synced, &record);
+    wr_status status = full ? write_commits(log, err) : log->world->vt->file_write(log->world, log->commits, record.at, record.len, err);
+    if (status == WR_OK && sync && !full) status = log->world->vt->file_sync(log->world, log->commits, err);
+    if (status == WR_OK && sync) log->commits_synced = log->state->bytes;
+    wr_sbuf_free(&record);
     return status;
 }
 
@@ -449,35 +452,33 @@ static wr_status take_lock(wr_log *log, wr_err *err) {
     return status;
 }
 
-static bool any_segment(wr_log *log) {
-    segment_list list = {0};
-    bool         any = false;
-    for (uint32_t p = 0; p < log->config.partitions && !any; p++) {
-        (void)segments_list(log->world, log->path, p, &list, NULL);
-        for (uint32_t i = 0; i < list.n; i++) any |= list.at[i].bytes || list.at[i].base;
-    }
-    wr_arr_free(&list);
-    return any;
-}
-
+/* Reads `commits` and replaces it at once: what is relied upon from here on is on the disk, even if a sync of it failed before, and a torn tail is gone. */
 static wr_status open_commits(wr_log *log, wr_err *err) {
     const wr_world_vt *vt = log->world->vt;
     wr_sbuf      path = {0};
     wr_file_info info;
+    wr_file     *f = NULL;
     bool         exists;
     log_path(log->path, "commits", &path);
     wr_status status = vt->stat(log->world, path.at, &info, &exists, err);
-    if (status == WR_OK && !exists && any_segment(log)) status = wr_fail(err, WR_CORRUPT, "WR371", "the log '%s' is damaged: it has segments, but '%s' is missing", log->path, path.at);
-    if (status == WR_OK && exists) {
-        status = vt->file_open(log->world, path.at, WR_OPEN_READ | WR_OPEN_WRITE | WR_OPEN_APPEND, &log->commits, err);
-        if (status == WR_OK) status = state_read(log->world, log->commits, log->state, err);
-        if (status == WR_OK) status = state_check_tail(log->world, log->commits, log->state, path.at, err);
-        if (status == WR_OK && log->state->bytes < info.size_bytes) status = vt->file_truncate(log->world, log->commits, log->state->bytes, err);
-        if (status == WR_OK) status = vt->file_sync(log->world, log->commits, err); /* what is read here is relied upon */
-        log->commits_synced = log->state->bytes;
-    }
+    if (status == WR_OK && !exists) status = wr_fail(err, WR_CORRUPT, "WR371", "the log is damaged: '%s' is missing", path.at);
+    if (status == WR_OK) status = vt->file_open(log->world, path.at, WR_OPEN_READ, &f, err);
+    if (status == WR_OK) status = state_read(log->world, f, log->state, err);
+    if (status == WR_OK) status = state_check_tail(log->world, f, log->state, path.at, err);
+    vt->file_close(log->world, f);
+    if (status == WR_OK) status = write_commits(log, err);
     wr_sbuf_free(&path);
     return status;
+}
+
+/* Names that a process before this one made and could not sync. */
+static wr_status sync_names(wr_log *log, wr_err *err) {
+    wr_sbuf     dir = {0};
+    const char *slash = strrchr(log->path, '/');
+    wr_sbuf_add(&dir, slash ? log->path : ".", slash ? WR_MAX((size_t)(slash - log->path), (size_t)1) : 1);
+    wr_status status = log->world->vt->sync_dir(log->world, dir.at, err);
+    wr_sbuf_free(&dir);
+    return status == WR_OK ? log->world->vt->sync_dir(log->world, log->path, err) : status;
 }
 
 static wr_status check_pending(const wr_log *log, wr_err *err) {
@@ -503,6 +504,7 @@ static wr_status open_all(wr_log *log, const wr_log_opts *opts, wr_err *err) {
     log->parts = wr_calloc(log->config.partitions, sizeof *log->parts);
     log->state = state_new(log->config.partitions);
     if (log->config.zstd) log->zstd = ZSTD_createCCtx();
+    WR_TRY(sync_names(log, err));
     WR_TRY(open_commits(log, err));
     WR_TRY(check_pending(log, err));
     if (!log->with_epochs) WR_TRY(log_begin(log, NULL, err));
@@ -538,6 +540,7 @@ void wr_log_close(wr_log *log) {
         wr_arr_free(&part->segments);
     }
     wr_free(log->parts);
+    if (log->commits && !log->broken && log->commits_synced < log->state->bytes) (void)vt->file_sync(log->world, log->commits, NULL); /* so that readers find all of it */
     vt->file_close(log->world, log->commits);
     vt->file_close(log->world, log->lock_file);
     for (uint32_t i = log->idem_head; i < log->idem_ring.n; i++) wr_free(log->idem.rows[log->idem_ring.at[i]].key);

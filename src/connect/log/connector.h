@@ -1,0 +1,15 @@
+/* connect/log/connector.h: what source and sink of 'log' and 'upsert-log' share. Private to connect/log/. */
+#pragma once
+#include "connect/log/log.h"
+#include "connect/messages.h"
+
+extern const wr_option_spec log_specs[];
+extern const char *const    log_metadata[];
+bool        log_is_upsert(const wr_table_info *t);
+bool        log_exactly_once(const wr_table_info *t);
+const char *log_table_path(const wr_table_info *t, wr_arena *arena);
+wr_str      log_producer_name(const wr_table_info *t);
+/* What the table's options say of the log; *given: any of them does. Diagnostics and false if they are wrong. */
+bool        log_table_config(const wr_table_info *t, wr_connect_ctx *ctx, wr_log_config *config);
+wr_status   log_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err);
+wr_status   log_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err);

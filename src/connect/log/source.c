@@ -1,0 +1,411 @@
+/* connect/log/source.c: the source of 'log' and 'upsert-log': the partitions of a log, read by own positions.
+ *
+ * Idea       next() copies whole batches, unchecked; decode() checks their sums, unpacks and decodes them, on any worker. A batch may begin before the position, or go
+ *            beyond the end that was asked for: the note of the chunk says which offsets are meant.
+ * Start      each partition's first offset is made a number when the source is made: it is what the checkpoint says.
+ * Tail       at the visible end the log's `commits` is looked at again, up to 500 times a second, 50 times when it is at rest.
+ * Positions  with the log's id: one that was made anew at the same place is refused.
+ * Bounds     one chunk of CHUNK_BYTES, or of one batch.
+ * Thread     next, save, load: under the turn lock; decode: any worker, sees only the chunk and what is its own.                                  */
+#include "connect/log/connector.h"
+#include <inttypes.h>
+
+enum { CHUNK_BYTES = 256 * 1024, SAVE_VERSION = 1, WAIT_US = 2000, WAIT_MAX_US = 20000, PIECES_MAX = 512 };
+enum { START_EARLIEST, START_LATEST, START_TIMESTAMP, START_SPECIFIC };
+enum { END_NEVER, END_LATEST, END_TIMESTAMP, END_SPECIFIC };
+
+typedef struct log_source_part {
+    wr_log_cursor *cursor;
+    int64_t        next, first, end; /* end: INT64_MAX none */
+    bool           done;
+} log_source_part;
+
+typedef struct piece_note { size_t at, len; int64_t segment, base; uint64_t segment_at; } piece_note;
+typedef struct chunk_note { /* hangs on a chunk */
+    uint32_t   partition, n;
+    int64_t    from, to;     /* offsets that are meant */
+    size_t     raw_len;      /* of all records, unpacked */
+    wr_sbuf    bytes;        /* of the pieces; into the chunk's memory when it is complete */
+    piece_note pieces[PIECES_MAX];
+} chunk_note;
+
+typedef struct log_worker { wr_record_reader *reader; wr_log_batch batch; } log_worker;
+
+typedef struct log_source {
+    wr_source         base;
+    wr_world         *world;
+    wr_arena         *arena;
+    wr_str            table;
+    wr_span           at;
+    const char       *path;
+    wr_log_view      *view;
+    wr_record_format  format;
+    const wr_schema  *schema;
+    uint32_t          n_physical, n_workers, n_parts, turn;
+    const wr_str     *metadata_keys;
+    bool              headers, bounded, limited, loaded;
+    log_worker       *workers;
+    log_source_part  *parts;
+    chunk_note       *note;   /* being filled */
+    int               start, stop;
+    int64_t           start_ms, stop_ms, wait_us;
+    wr_str            start_offsets, stop_offsets;
+} log_source;
+
+static wr_status at_table(const log_source *s, wr_status status, wr_err *err) {
+    if (status != WR_OK && err && !err->at.line) err->at = s->at;
+    return status;
+}
+
+/* ---- where to begin and to end ---- */
+
+static wr_status first_offset(log_source *s, uint32_t p, int64_t *out, wr_err *err) {
+    wr_log_stat stat;
+    bool        found;
+    WR_TRY(wr_log_view_stat(s->view, p, &stat, err));
+    *out = stat.start;
+    if (s->start == START_LATEST) *out = stat.end;
+    if (s->start == START_TIMESTAMP) return wr_log_view_time(s->view, p, s->start_ms, out, err);
+    if (s->start == START_SPECIFIC) (void)message_offset(s->start_offsets, p, out, &found);
+    return WR_OK;
+}
+
+static wr_status end_offset(log_source *s, uint32_t p, int64_t *out, wr_err *err) {
+    bool found = false;
+    *out = INT64_MAX;
+    if (s->stop == END_NEVER) return WR_OK;
+    if (s->stop == END_TIMESTAMP) return wr_log_view_time(s->view, p, s->stop_ms, out, err);
+    if (s->stop == END_SPECIFIC) (void)message_offset(s->stop_offsets, p, out, &found);
+    if (!found) *out = wr_log_view_end(s->view, p);
+    return WR_OK;
+}
+
+static void set_part(log_source *s, uint32_t p, int64_t next, int64_t first, int64_t end) {
+    log_source_part *part = &s->parts[p];
+    wr_log_cursor_free(part->cursor);
+    *part = (log_source_part){.cursor = wr_log_cursor_new(s->view, p, next), .next = next, .first = first, .end = end, .done = next >= end};
+}
+
+static wr_status begin(log_source *s, wr_err *err) {
+    WR_TRY(wr_log_view_open(s->world, s->path, &s->view, err));
+    s->n_parts = wr_log_view_config(s->view)->partitions;
+    s->parts = wr_calloc(s->n_parts, sizeof *s->parts);
+    for (uint32_t p = 0; p < s->n_parts; p++) {
+        int64_t first, end;
+        WR_TRY(first_offset(s, p, &first, err));
+        WR_TRY(end_offset(s, p, &end, err));
+        set_part(s, p, first, first, end);
+    }
+    return WR_OK;
+}
+
+/* ---- reading ---- */
+
+/* Batches of one partition into the note; none if there is nothing now. */
+static wr_status read_part(log_source *s, uint32_t p, wr_err *err) {
+    log_source_part *part = &s->parts[p];
+    chunk_note      *note = s->note;
+    uint32_t         records = 0;
+    note->partition = p, note->n = 0, note->raw_len = 0, note->from = part->next, note->to = part->end;
+    wr_sbuf_clear(&note->bytes);
+    while (!part->done && note->n < PIECES_MAX && note->bytes.len < CHUNK_BYTES && records < WR_RECORDS_MAX) {
+        wr_log_piece piece;
+        WR_TRY(wr_log_cursor_peek(part->cursor, &piece, err));
+        if (!piece.len) {
+            part->next = WR_MAX(part->next, wr_log_cursor_offset(part->cursor));
+            part->done = part->next >= part->end;
+            return WR_OK;
+        }
+        if (piece.base < part->end) {
+            note->pieces[note->n++] = (piece_note){note->bytes.len, piece.len, piece.segment, piece.base, piece.at};
+            wr_sbuf_add(&note->bytes, piece.bytes, piece.len);
+            note->raw_len += piece.raw_len;
+            records += piece.n;
+        }
+        wr_log_cursor_take(part->cursor, &piece);
+        part->next = WR_MIN(piece.next, part->end);
+        part->done = part->next >= part->end;
+    }
+    return WR_OK;
+}
+
+static void give(log_source *s, uint32_t p, wr_chunk *out) {
+    const chunk_note *note = s->note;
+    *out = (wr_chunk){.partition = p, .last = s->parts[p].done && !s->limited};
+    if (!note->n) return;
+    wr_mem     *mem = wr_mem_new(sizeof *note + note->bytes.len + 1024);
+    chunk_note *copy = wr_mem_alloc(mem, sizeof *copy);
+    memcpy(copy, note, sizeof *copy);
+    copy->bytes = (wr_sbuf){.at = wr_mem_alloc(mem, note->bytes.len), .len = note->bytes.len};
+    memcpy(copy->bytes.at, note->bytes.at, note->bytes.len);
+    out->mem = mem, out->data = (const uint8_t *)copy->bytes.at, out->len = copy->bytes.len, out->rows_from = (uint64_t)(uintptr_t)copy;
+}
+
+static bool next_part(log_source *s, const uint64_t *held, uint32_t *which, wr_status *status, wr_err *err) {
+    for (uint32_t k = 0; k < s->n_parts; k++) {
+        uint32_t p = (s->turn + k) % s->n_parts;
+        if (s->parts[p].done || is_held(held, p)) continue;
+        *status = read_part(s, p, err);
+        if (*status != WR_OK) return false;
+        if (!s->note->n && !s->parts[p].done) continue;
+        *which = p;
+        return true;
+    }
+    return false;
+}
+
+static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *out, wr_next *state, int64_t *retry_us, wr_err *err) {
+    log_source *s = (log_source *)base;
+    wr_status   status = WR_OK;
+    uint32_t    p;
+    *out = (wr_chunk){0};
+    bool got = next_part(s, held, &p, &status, err);
+    if (!got && status == WR_OK && (status = wr_log_view_refresh(s->view, err)) == WR_OK) got = next_part(s, held, &p, &status, err);
+    if (status != WR_OK) return at_table(s, status, err);
+    if (got) {
+        give(s, p, out);
+        s->turn = (p + 1) % s->n_parts;
+        s->wait_us = WAIT_US;
+        *state = WR_NEXT_CHUNK;
+        return WR_OK;
+    }
+    bool all_done = s->bounded && !s->limited;
+    for (uint32_t i = 0; i < s->n_parts; i++) all_done &= s->parts[i].done;
+    *state = all_done ? WR_NEXT_END : WR_NEXT_WAIT;
+    *retry_us = s->wait_us;
+    s->wait_us = WR_MIN(s->wait_us + s->wait_us / 2, (int64_t)WAIT_MAX_US);
+    return WR_OK;
+}
+
+/* ---- decoding ---- */
+
+/* The messages that were gathered become rows; the note is empty again. */
+static void decode_note(log_source *s, log_worker *w, message_note *note, wr_decoded *out) {
+    if (note->records.n) message_decode(w->reader, note, s->schema, s->n_physical, s->metadata_keys, out);
+    note->records.n = 0;
+}
+
+static wr_mem *open_note(log_source *s, const chunk_note *chunk, wr_mem *keeper, message_note *note) {
+    size_t  room = chunk->raw_len + WR_RECORDS_MAX;
+    wr_mem *mem = wr_mem_new(2 * room + 64 * 1024);
+    wr_mem_keep(keeper, mem); /* bad records are shown from it */
+    message_note_open(note, mem, room, room, s->headers);
+    wr_mem_unref(mem);
+    return mem;
+}
+
+static void add_record(log_source *s, log_worker *w, const chunk_note *chunk, wr_mem *keeper, message_note *note, const wr_log_record *r, wr_decoded *out) {
+    wr_str key = s->format.key ? r->key : (wr_str){NULL, 0}, name, value, list = r->headers;
+    if (!message_note_add(note, key, r->value, r->offset, r->time_ms)) {
+        decode_note(s, w, note, out);
+        open_note(s, chunk, keeper, note);
+        (void)message_note_add(note, key, r->value, r->offset, r->time_ms);
+    }
+    while (s->headers && wr_log_header_next(&list, &name, &value)) message_note_header(note, name, value);
+}
+
+static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *err) {
+    log_source       *s = (log_source *)base;
+    log_worker       *w = &s->workers[worker];
+    const chunk_note *c = (const chunk_note *)(uintptr_t)chunk->rows_from;
+    message_note      note = {.topic = wr_str_of(s->path), .partition = (int32_t)chunk->partition};
+    if (!chunk->len) return WR_OK;
+    open_note(s, c, chunk->mem, &note);
+    for (uint32_t i = 0; i < c->n; i++) {
+        const piece_note *piece = &c->pieces[i];
+        wr_log_record     r;
+        bool              bad = wr_log_batch_open(&w->batch, chunk->data + piece->at, piece->len) != WR_OK;
+        while (!bad && wr_log_batch_next(&w->batch, &r))
+            if (r.offset >= c->from && r.offset < c->to) add_record(s, w, c, chunk->mem, &note, &r, out);
+        if (bad || w->batch.bad) return at_table(s, wr_log_damaged(s->path, c->partition, piece->segment, piece->segment_at, piece->base, err), err);
+    }
+    decode_note(s, w, &note, out);
+    return WR_OK;
+}
+
+/* ---- positions ---- */
+
+static void source_save(wr_source *base, wr_sbuf *out) {
+    log_source *s = (log_source *)base;
+    wr_put_u8(out, SAVE_VERSION);
+    wr_put_u64(out, wr_log_view_config(s->view)->id);
+    wr_put_u32(out, s->n_parts);
+    for (uint32_t p = 0; p < s->n_parts; p++) wr_put_i64(out, s->parts[p].next), wr_put_i64(out, s->parts[p].end);
+}
+
+static wr_status open_saved(log_source *s, wr_reader *in, wr_err *err) {
+    if (wr_get_u8(in) != SAVE_VERSION) return wr_fail(err, WR_CORRUPT, "XX001", "the saved positions of the table '%.*s' are damaged", WR_FMT(s->table));
+    uint64_t id = wr_get_u64(in);
+    uint32_t n = wr_get_u32(in);
+    if (id == wr_log_view_config(s->view)->id && n == s->n_parts) return WR_OK;
+    wr_fail(err, WR_DATA, "WR373", "table '%.*s': the log '%s' is not the one that was read before", WR_FMT(s->table), s->path);
+    wr_err_detail(err, "it was made anew at the same place, so the positions of the checkpoint mean nothing in it");
+    wr_err_hint(err, "put the log back, or begin with a new --state-dir");
+    return at_table(s, WR_DATA, err);
+}
+
+static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
+    log_source *s = (log_source *)base;
+    WR_TRY(open_saved(s, in, err));
+    for (uint32_t p = 0; p < s->n_parts; p++) {
+        int64_t next = wr_get_i64(in), end = wr_get_i64(in);
+        set_part(s, p, next, next, s->bounded ? end : INT64_MAX);
+    }
+    s->loaded = true;
+    return in->bad ? wr_fail(err, WR_CORRUPT, "XX001", "the saved positions of the table '%.*s' are damaged", WR_FMT(s->table)) : WR_OK;
+}
+
+static wr_status source_until(wr_source *base, wr_reader *in, wr_err *err) {
+    log_source *s = (log_source *)base;
+    WR_TRY(open_saved(s, in, err));
+    s->limited = true;
+    for (uint32_t p = 0; p < s->n_parts; p++) {
+        log_source_part *part = &s->parts[p];
+        part->end = wr_get_i64(in);
+        (void)wr_get_i64(in);
+        part->done = part->next >= part->end;
+        if (part->first > 0 && !part->done && !s->loaded && s->start == START_EARLIEST) {
+            wr_fail(err, WR_DATA, "WR373", "table '%.*s': partition %u of the log '%s' begins at offset %" PRId64 " now, so it cannot be read again from its start", WR_FMT(s->table), p, s->path, part->first);
+            wr_err_hint(err, "retention has removed the beginning: keep the log longer ('log.retention')");
+            return at_table(s, WR_DATA, err);
+        }
+    }
+    return WR_OK;
+}
+
+static bool source_at_limit(wr_source *base) {
+    log_source *s = (log_source *)base;
+    for (uint32_t p = 0; p < s->n_parts; p++)
+        if (!s->parts[p].done) return false;
+    return s->limited;
+}
+
+/* ---- reports ---- */
+
+static uint32_t source_partitions(wr_source *base) { return ((log_source *)base)->n_parts; }
+static bool     source_bounded(wr_source *base) { return ((log_source *)base)->bounded; }
+static bool     source_partition_done(wr_source *base, uint32_t p) { return ((log_source *)base)->parts[p].done; }
+static void     source_partition_name(wr_source *base, uint32_t p, wr_sbuf *out) { wr_sbuf_printf(out, "%s[%u]", ((log_source *)base)->path, p); }
+
+/* Offsets; what is left is the lag, as of the last look. */
+static void source_progress(wr_source *base, uint64_t *done, uint64_t *total) {
+    log_source *s = (log_source *)base;
+    *done = *total = 0;
+    for (uint32_t p = 0; p < s->n_parts; p++) {
+        const log_source_part *part = &s->parts[p];
+        *done += (uint64_t)(part->next - part->first);
+        *total += (uint64_t)(WR_MAX(WR_MIN(wr_log_view_end(s->view, p), part->end), part->next) - part->first);
+    }
+}
+
+static void source_describe(wr_source *base, wr_sbuf *out) {
+    static const char *const starts[] = {"from the beginning", "from the end", "from a time", "from given offsets"};
+    log_source *s = (log_source *)base;
+    wr_sbuf_printf(out, "%u partition%s, %s, %s", s->n_parts, s->n_parts == 1 ? "" : "s", s->bounded ? "bounded" : "endless", s->loaded ? "from the saved positions" : starts[s->start]);
+}
+
+static void source_close(wr_source *base) {
+    log_source *s = (log_source *)base;
+    for (uint32_t p = 0; s->parts && p < s->n_parts; p++) wr_log_cursor_free(s->parts[p].cursor);
+    for (uint32_t i = 0; s->workers && i < s->n_workers; i++) {
+        wr_record_reader_free(s->workers[i].reader);
+        wr_log_batch_free(&s->workers[i].batch);
+    }
+    wr_log_view_close(s->view);
+    if (s->note) wr_sbuf_free(&s->note->bytes);
+    wr_free(s->note);
+    wr_free(s->parts);
+    wr_free(s->workers);
+    wr_arena_free(s->arena);
+    wr_free(s);
+}
+
+static const wr_source_vt source_vt = {
+    .name = "log", .next = source_next, .decode = source_decode, .partitions = source_partitions, .partition_name = source_partition_name, .partition_done = source_partition_done,
+    .save = source_save, .load = source_load, .until = source_until, .at_limit = source_at_limit, .describe = source_describe, .progress = source_progress, .bounded = source_bounded,
+    .close = source_close, .messages = true};
+
+/* ---- making one ---- */
+
+static int choice(const wr_table_info *t, const char *key, const char *const *names, int n) {
+    wr_str v = option_text(t, log_specs, key);
+    for (int i = 0; i < n; i++)
+        if (wr_str_ieq(v, wr_str_of(names[i]))) return i;
+    return 0;
+}
+
+static wr_status need_option(const wr_table_info *t, wr_connect_ctx *ctx, const char *mode_key, const char *key) {
+    return wr_options_find(&t->options, key) ? WR_OK : option_error(ctx, t, mode_key, "WR122", "this needs '%s'", key);
+}
+
+static wr_status need_offsets(const wr_table_info *t, wr_connect_ctx *ctx, const char *mode_key, const char *key, wr_str *list) {
+    int64_t offset;
+    bool    found;
+    WR_TRY(need_option(t, ctx, mode_key, key));
+    *list = option_text(t, log_specs, key);
+    return message_offset(*list, -1, &offset, &found) ? WR_OK : option_error(ctx, t, key, "WR121", "expected 'partition:0,offset:42;partition:1,offset:300'");
+}
+
+static wr_status read_modes(log_source *s, const wr_table_info *t, wr_connect_ctx *ctx) {
+    static const char *const starts[] = {"earliest-offset", "latest-offset", "timestamp", "specific-offsets"};
+    static const char *const stops[] = {"unbounded", "latest-offset", "timestamp", "specific-offsets"};
+    s->start = s->format.upsert ? START_EARLIEST : choice(t, "scan.startup.mode", starts, 4);
+    s->stop = choice(t, "scan.bounded.mode", stops, 4);
+    if (s->start == START_TIMESTAMP) WR_TRY(need_option(t, ctx, "scan.startup.mode", "scan.startup.timestamp-millis"));
+    if (s->start == START_SPECIFIC) WR_TRY(need_offsets(t, ctx, "scan.startup.mode", "scan.startup.specific-offsets", &s->start_offsets));
+    if (s->stop == END_TIMESTAMP) WR_TRY(need_option(t, ctx, "scan.bounded.mode", "scan.bounded.timestamp-millis"));
+    if (s->stop == END_SPECIFIC) WR_TRY(need_offsets(t, ctx, "scan.bounded.mode", "scan.bounded.specific-offsets", &s->stop_offsets));
+    if (!wr_option_int(&t->options, log_specs, "scan.startup.timestamp-millis", &s->start_ms, ctx->diags) ||
+        !wr_option_int(&t->options, log_specs, "scan.bounded.timestamp-millis", &s->stop_ms, ctx->diags)) return WR_USER;
+    if (ctx->bounded_override && s->stop == END_NEVER) s->stop = END_LATEST;
+    if (ctx->tail_override && s->stop == END_LATEST) s->stop = END_NEVER;
+    s->bounded = s->stop != END_NEVER;
+    return WR_OK;
+}
+
+static bool check_metadata(const wr_table_info *t, wr_connect_ctx *ctx, bool *headers) {
+    for (uint32_t c = t->n_physical; c < t->schema->n; c++) {
+        wr_str      key = t->metadata_keys[c - t->n_physical];
+        wr_type     type = t->schema->fields[c].type;
+        const char *wants = NULL;
+        bool        fine = false;
+        if (wr_format_is_metadata(key)) continue;
+        if (wr_str_eq(key, WR_STR("topic"))) wants = "STRING", fine = wr_type_is_string(type);
+        else if (wr_str_eq(key, WR_STR("partition"))) wants = "INT", fine = type.id == WR_T_INT;
+        else if (wr_str_eq(key, WR_STR("offset"))) wants = "BIGINT", fine = type.id == WR_T_BIGINT;
+        else if (wr_str_eq(key, WR_STR("timestamp"))) wants = "TIMESTAMP_LTZ(3)", fine = type.id == WR_T_TIMESTAMP_LTZ && type.prec == 3;
+        else if (wr_str_eq(key, WR_STR("headers"))) wants = "MAP<STRING, BYTES>", *headers = fine = type.id == WR_T_MAP && wr_type_is_string(type.kids[0]) && wr_type_is_binary(type.kids[1]);
+        if (fine) continue;
+        if (wants) wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "the metadata column '%.*s' must be of type %s", WR_FMT(key), wants);
+        else wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "'log' has no metadata '%.*s'; there are topic (the path), partition, offset, timestamp, headers", WR_FMT(key));
+        return false;
+    }
+    return true;
+}
+
+wr_status log_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
+    *out = NULL;
+    log_source *s = wr_calloc(1, sizeof *s);
+    *s = (log_source){.base = {&source_vt}, .world = ctx->world, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .schema = t->schema, .n_physical = t->n_physical,
+                      .metadata_keys = t->metadata_keys, .n_workers = WR_MAX(ctx->n_workers, 1u), .wait_us = WAIT_US, .note = wr_calloc(1, sizeof *s->note)};
+    s->path = log_table_path(t, s->arena);
+    int64_t    max_bytes = 0;
+    wr_status  status = WR_OK;
+    wr_schema *physical = wr_new(ctx->arena, wr_schema);
+    *physical = (wr_schema){t->n_physical, t->schema->fields};
+    if (!wr_record_format_read(&s->format, physical, t->key, t->n_key, &t->options, t->at, log_is_upsert(t), false, s->arena, ctx->diags) || !check_metadata(t, ctx, &s->headers) ||
+        !wr_option_size(&t->options, wr_source_specs, "max-record-bytes", &max_bytes, ctx->diags)) status = WR_USER;
+    wr_record_reader_opts opts = {.format = &s->format, .schema = physical, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows, .max_record_bytes = max_bytes,
+                                  .needed = wr_format_needed(t->schema, t->n_physical, t->metadata_keys, t->needed, ctx->arena)};
+    if (status == WR_OK && !wr_format_metadata_pick(s->format.value, t->schema, t->n_physical, t->metadata_keys, t->at, ctx->arena, &opts.metadata, &opts.metadata_keys, ctx->diags)) status = WR_USER;
+    if (status == WR_OK) status = read_modes(s, t, ctx);
+    s->workers = wr_calloc(s->n_workers, sizeof *s->workers);
+    for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = wr_record_reader_new(&opts, &s->workers[i].reader, ctx->diags);
+    if (status == WR_OK) status = at_table(s, begin(s, err), err);
+    if (status != WR_OK) {
+        source_close(&s->base);
+        return status;
+    }
+    *out = &s->base;
+    return WR_OK;
+}

@@ -1,0 +1,149 @@
+/* connect/messages.c: see messages.h. No state; a note belongs to one worker. */
+#include "connect/messages.h"
+
+/* "partition:7" -> 7, when it begins with the word. */
+static bool named_number(wr_str text, const char *word, int64_t *out) {
+    const char *colon = text.len ? memchr(text.ptr, ':', text.len) : NULL;
+    if (!colon || !wr_str_eq(wr_str_trim((wr_str){text.ptr, (size_t)(colon - text.ptr)}), wr_str_of(word))) return false;
+    wr_str digits = wr_str_trim((wr_str){colon + 1, text.len - (size_t)(colon + 1 - text.ptr)});
+    *out = 0;
+    for (size_t i = 0; i < digits.len; i++) {
+        if (digits.ptr[i] < '0' || digits.ptr[i] > '9' || *out > INT64_MAX / 10 - 9) return false;
+        *out = *out * 10 + (digits.ptr[i] - '0');
+    }
+    return digits.len > 0;
+}
+
+bool message_offset(wr_str list, int64_t partition, int64_t *offset, bool *found) {
+    *found = false;
+    for (wr_str item, part; wr_str_next(&list, ';', &item);) {
+        int64_t which, at;
+        if (!wr_str_next(&item, ',', &part) || !named_number(part, "partition", &which) || !named_number(item, "offset", &at)) return false;
+        if (which == partition) *offset = at, *found = true;
+    }
+    return true;
+}
+
+/* ---- sources ---- */
+
+void message_note_open(message_note *note, wr_mem *mem, size_t key_bytes, size_t value_bytes, bool headers) {
+    wr_str  topic = note->topic;
+    int32_t partition = note->partition;
+    *note = (message_note){.topic = topic, .partition = partition};
+    note->offsets = wr_mem_alloc(mem, WR_RECORDS_MAX * sizeof(int64_t));
+    note->timestamps_ms = wr_mem_alloc(mem, WR_RECORDS_MAX * sizeof(int64_t));
+    if (headers) note->header_from = wr_mem_calloc(mem, (WR_RECORDS_MAX + 1) * sizeof(uint32_t));
+    wr_records_open(&note->records, mem, key_bytes, value_bytes);
+}
+
+bool message_note_add(message_note *note, wr_str key, wr_str value, int64_t offset, int64_t timestamp_ms) {
+    uint32_t i = note->records.n;
+    if (!wr_records_add(&note->records, key, value)) return false;
+    note->offsets[i] = offset;
+    note->timestamps_ms[i] = timestamp_ms;
+    if (note->header_from) note->header_from[i + 1] = note->header_from[i];
+    return true;
+}
+
+static wr_str *grow(wr_mem *mem, const wr_str *list, uint32_t n, uint32_t room) {
+    wr_str *more = wr_mem_alloc(mem, room * sizeof *more);
+    if (n) memcpy(more, list, n * sizeof *more);
+    return more;
+}
+
+void message_note_header(message_note *note, wr_str name, wr_str value) {
+    wr_mem   *mem = note->records.mem;
+    uint32_t *n = &note->header_from[note->records.n];
+    char     *bytes = wr_mem_alloc(mem, name.len + value.len + 1);
+    memcpy(bytes, name.ptr, name.len);
+    if (value.ptr) memcpy(bytes + name.len, value.ptr, value.len);
+    if (*n == note->header_room) {
+        note->header_room = WR_MAX(note->header_room * 2, 64u);
+        note->header_names = grow(mem, note->header_names, *n, note->header_room);
+        note->header_values = grow(mem, note->header_values, *n, note->header_room);
+    }
+    note->header_names[*n] = (wr_str){bytes, name.len};
+    note->header_values[*n] = (wr_str){value.ptr ? bytes + name.len : NULL, value.len};
+    (*n)++;
+}
+
+static void fill_headers(const message_note *note, const uint32_t *records, wr_vec *vec, uint32_t n, wr_mem *mem) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t from = note->header_from[records[i]], len = note->header_from[records[i] + 1] - from;
+        uint32_t at = wr_vec_grow(&vec->kids[0], len, mem);
+        (void)wr_vec_grow(&vec->kids[1], len, mem);
+        for (uint32_t k = 0; k < len; k++) {
+            wr_str name = note->header_names[from + k], value = note->header_values[from + k];
+            ((wr_sview *)vec->kids[0].data)[at + k] = wr_sview_borrow(name.ptr, name.len);
+            if (value.ptr) ((wr_sview *)vec->kids[1].data)[at + k] = wr_sview_borrow(value.ptr, value.len);
+            else wr_vec_set_null(&vec->kids[1], at + k, mem);
+        }
+        ((wr_list *)vec->data)[i] = (wr_list){at, len};
+    }
+}
+
+static void fill_metadata(const message_note *note, const uint32_t *records, wr_batch *batch, wr_str key, wr_vec *vec, wr_type type) {
+    uint32_t n = batch->n_rows;
+    wr_vec_init(vec, type, n, false, batch->mem);
+    if (wr_str_eq(key, WR_STR("headers"))) {
+        fill_headers(note, records, vec, n, batch->mem);
+    } else if (wr_str_eq(key, WR_STR("topic"))) {
+        wr_sview view = wr_sview_borrow(note->topic.ptr, note->topic.len);
+        for (uint32_t i = 0; i < n; i++) ((wr_sview *)vec->data)[i] = view;
+    } else if (wr_str_eq(key, WR_STR("partition"))) {
+        for (uint32_t i = 0; i < n; i++) ((int32_t *)vec->data)[i] = note->partition;
+    } else if (wr_str_eq(key, WR_STR("offset"))) {
+        for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = note->offsets[records[i]];
+    } else { /* timestamp: TIMESTAMP_LTZ(3), microseconds */
+        for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = note->timestamps_ms[records[i]] * 1000;
+    }
+}
+
+void message_decode(wr_record_reader *reader, const message_note *note, const wr_schema *schema, uint32_t n_physical, const wr_str *metadata_keys, wr_decoded *out) {
+    uint32_t from = out->batches.n, first_bad = out->bad.n, row = 0;
+    out->row_lines.n = 0;
+    wr_record_reader_decode(reader, &note->records, out);
+    for (uint32_t i = first_bad; i < out->bad.n; i++) out->bad.at[i].offset = (uint64_t)note->offsets[out->bad.at[i].line];
+    for (uint32_t b = from; b < out->batches.n && schema->n > n_physical; b++) {
+        wr_batch *inner = out->batches.at[b], *whole = wr_batch_derive(inner, schema->n);
+        uint32_t  own = n_physical; /* the format's metadata columns stand behind the physical ones */
+        wr_mem_keep(whole->mem, note->records.mem);
+        for (uint32_t c = n_physical; c < schema->n; c++)
+            if (wr_format_is_metadata(metadata_keys[c - n_physical])) whole->cols[c] = inner->cols[own++];
+            else fill_metadata(note, out->row_lines.at + row, whole, metadata_keys[c - n_physical], &whole->cols[c], schema->fields[c].type);
+        row += inner->n_rows;
+        wr_batch_unref(inner);
+        out->batches.at[b] = whole;
+    }
+}
+
+/* ---- sinks ---- */
+
+bool message_columns_split(message_columns *out, const wr_table_info *t, wr_arena *arena, wr_diags *diags) {
+    wr_field *fields = wr_new_n(arena, wr_field, t->schema->n + 1);
+    *out = (message_columns){.columns = wr_new_n(arena, uint32_t, t->schema->n + 1), .timestamp = -1, .headers = -1};
+    for (uint32_t c = 0; c < t->schema->n; c++) {
+        wr_str  key = t->written_metadata ? t->written_metadata[c] : (wr_str){NULL, 0};
+        wr_type type = t->schema->fields[c].type;
+        if (!key.ptr) {
+            out->columns[out->stored.n] = c;
+            fields[out->stored.n++] = t->schema->fields[c];
+        } else if (wr_str_eq(key, WR_STR("timestamp")) && type.id == WR_T_TIMESTAMP_LTZ && type.prec == 3) {
+            out->timestamp = (int32_t)c;
+        } else if (wr_str_eq(key, WR_STR("headers")) && type.id == WR_T_MAP && wr_type_is_string(type.kids[0]) && wr_type_is_binary(type.kids[1])) {
+            out->headers = (int32_t)c;
+        } else {
+            wr_diags_add(diags, WR_SEV_ERROR, "WR126", t->at, "table '%.*s': the metadata '%.*s' cannot be written: timestamp as TIMESTAMP_LTZ(3) and headers as MAP<STRING, BYTES> can", WR_FMT(t->name), WR_FMT(key));
+            wr_diags_hint(diags, "METADATA VIRTUAL leaves the column out when the table is written");
+            return false;
+        }
+    }
+    out->stored.fields = fields;
+    return true;
+}
+
+wr_batch *message_stored_batch(const message_columns *c, const wr_batch *batch) {
+    wr_batch *stored = wr_batch_derive((wr_batch *)(uintptr_t)batch, c->stored.n);
+    for (uint32_t i = 0; i < c->stored.n; i++) stored->cols[i] = batch->cols[c->columns[i]];
+    return stored;
+}

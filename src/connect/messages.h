@@ -1,0 +1,37 @@
+/* connect/messages.h: what connectors whose records are messages (key, value, headers, a place in a partition) share. Private to connect/.
+ *
+ * Idea       a source fills a message_note for the messages that one decoder call takes; the columns of metadata come out of it. A sink splits its columns into those of
+ *            the record and those that become the message's time and headers.                                                           */
+#pragma once
+#include "connect/parts.h"
+#include "format/records.h"
+
+/* partition:0,offset:42;partition:1,offset:300. False: the list is not written so; *found: the partition is in it (-1: only checks). */
+bool message_offset(wr_str list, int64_t partition, int64_t *offset, bool *found);
+
+/* ---- sources ---- */
+typedef struct message_note {
+    wr_records records;
+    wr_str     topic;          /* lives as long as the source */
+    int32_t    partition;
+    int64_t   *offsets, *timestamps_ms; /* of each message */
+    uint32_t  *header_from;    /* records.n + 1, into names and values; NULL: headers are not wanted */
+    uint32_t   header_room;
+    wr_str    *header_names, *header_values;
+} message_note;
+void message_note_open(message_note *note, wr_mem *mem, size_t key_bytes, size_t value_bytes, bool headers);
+/* False: no room. Headers are added for the message just noted, in order. */
+bool message_note_add(message_note *note, wr_str key, wr_str value, int64_t offset, int64_t timestamp_ms);
+void message_note_header(message_note *note, wr_str name, wr_str value); /* copied */
+/* Decodes the note's messages; the batches that it adds to out have all columns of `schema`: those of the record, then metadata. Bad records get the message's offset. */
+void message_decode(wr_record_reader *reader, const message_note *note, const wr_schema *schema, uint32_t n_physical, const wr_str *metadata_keys, wr_decoded *out);
+
+/* ---- sinks ---- */
+typedef struct message_columns {
+    wr_schema stored;          /* columns of the record */
+    uint32_t *columns;         /* where they are in the table */
+    int32_t   timestamp, headers; /* columns of the table; -1: none */
+} message_columns;
+/* Diagnostics and false: metadata that cannot be written. */
+bool message_columns_split(message_columns *out, const wr_table_info *t, wr_arena *arena, wr_diags *diags);
+wr_batch *message_stored_batch(const message_columns *c, const wr_batch *batch); /* the record's columns; give it back */
