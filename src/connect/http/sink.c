@@ -13,12 +13,13 @@
 #include "connect/http/target.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { STAGED_VERSION = 1, REPLY_BYTES = 16 << 10, ROWS_MAX = 100000 };
-enum { ON_ERROR_FAIL, ON_ERROR_SKIP, ON_ERROR_DEAD_LETTER };
 enum { BODY_LINES, BODY_ARRAY, BODY_SINGLE };
 
 typedef struct range { uint32_t from, to; } range; /* records of the batch */
+typedef struct refused { uint32_t record; char code[8], reason[340]; } refused;
 
 typedef struct slot {              /* a request */
     wr_http_call call;
@@ -38,7 +39,7 @@ typedef struct http_sink {
     wr_span      at;
     http_target  target;
     const char  *method, *content_type, *key_header;
-    int          body, on_error;
+    int          body;
     bool         split;
     uint32_t     max_rows;
     size_t       max_bytes;
@@ -48,17 +49,19 @@ typedef struct http_sink {
     uint64_t     next_row;         /* number of the batch's first record */
     wr_sbuf      text;             /* the batch, encoded */
     WR_ARR(uint32_t) ends;         /* of its records */
+    WR_ARR(uint32_t) live;         /* which live rows they are */
+    WR_ARR(refused) refused;
+    wr_batch    *batch;            /* under way; NULL: none */
+    uint64_t     n_given;          /* rows before it, since the sink was made */
+    const wr_refuse *refuse;       /* NULL: a refused row is an error */
     WR_ARR(range) work;            /* not yet sent; the last one comes first */
     slot         slots[HTTP_PARALLEL_MAX];
     uint32_t     n_used;
     int64_t      charged;
-    wr_file     *dead;
-    const char  *dead_path;
-    uint64_t     n_refused;
 } http_sink;
 
 static void charge(http_sink *s) {
-    int64_t bytes = (int64_t)s->text.cap + (int64_t)s->ends.cap * 4;
+    int64_t bytes = (int64_t)s->text.cap + (int64_t)(s->ends.cap + s->live.cap) * 4 + (int64_t)(s->refused.cap * sizeof *s->refused.at);
     for (uint32_t i = 0; i < s->target.parallel; i++) bytes += (int64_t)s->slots[i].body.cap;
     if (s->acct && bytes != s->charged) wr_account_add(s->acct, bytes - s->charged);
     s->charged = bytes;
@@ -70,11 +73,13 @@ static size_t start_of(const http_sink *s, uint32_t record) { return record ? s-
 
 static void encode(http_sink *s, const wr_batch *batch) {
     wr_sbuf_clear(&s->text);
-    s->ends.n = 0;
+    s->ends.n = s->live.n = 0;
     for (uint32_t i = 0, n = wr_batch_live(batch); i < n; i++) {
         size_t before = s->text.len;
         s->encoder->encode(s->encoder, batch, i, i + 1, &s->text);
-        if (s->text.len > before) wr_arr_push(&s->ends, (uint32_t)s->text.len);
+        if (s->text.len == before) continue; /* nothing to say of it */
+        wr_arr_push(&s->ends, (uint32_t)s->text.len);
+        wr_arr_push(&s->live, i);
     }
 }
 
@@ -148,39 +153,42 @@ WR_COLD static wr_status fail(http_sink *s, const slot *q, wr_err *err) {
     return WR_IO;
 }
 
-static wr_status write_dead(http_sink *s, const slot *q, wr_str record, const char *words, wr_err *err) {
-    wr_sbuf   text = {0};
-    char      reason[340];
-    wr_status status = WR_OK;
-    snprintf(reason, sizeof reason, "HTTP %ld%s%s", q->call.status, *words ? ": " : "", words);
-    wr_sbuf_addz(&text, "{\"sink\":");
-    wr_sbuf_add_json(&text, s->table);
-    wr_sbuf_addz(&text, ",\"reason\":");
-    wr_sbuf_add_json(&text, wr_str_of(reason));
-    wr_sbuf_addz(&text, ",\"raw\":");
-    wr_sbuf_add_json(&text, record);
-    wr_sbuf_addz(&text, "}\n");
-    if (!s->dead) status = s->world->vt->file_open(s->world, s->dead_path, WR_OPEN_WRITE | WR_OPEN_CREATE | WR_OPEN_APPEND, &s->dead, err);
-    if (status == WR_OK) status = s->world->vt->file_write(s->world, s->dead, text.at, text.len, err);
-    wr_sbuf_free(&text);
-    return status;
-}
-
-/* The server does not want this row. */
+/* The server does not want these rows (one, unless they are not to be halved). They are put aside when the batch is through: a checkpoint before that has all of it
+ * among the rows in flight. */
 static wr_status refuse(http_sink *s, const slot *q, wr_err *err) {
-    wr_str record = record_text(s, q->rows);
-    char   words[256], shown[256];
+    char words[256], shown[256];
     http_show_reply(wr_sbuf_str(&q->call.reply), words, sizeof words);
-    if (s->on_error == ON_ERROR_DEAD_LETTER) {
-        s->n_refused += q->rows.to - q->rows.from;
-        return write_dead(s, q, record, words, err);
+    if (s->refuse) {
+        for (uint32_t i = q->rows.from; i < q->rows.to; i++) {
+            refused r = {.record = i};
+            snprintf(r.code, sizeof r.code, "WR377");
+            snprintf(r.reason, sizeof r.reason, "HTTP %ld%s%s", q->call.status, *words ? ": " : "", words);
+            wr_arr_push(&s->refused, r);
+        }
+        return WR_OK;
     }
-    http_show_reply(record, shown, sizeof shown);
+    http_show_reply(record_text(s, q->rows), shown, sizeof shown);
     wr_fail(err, WR_DATA, "WR377", "table '%.*s': %s refuses a row: HTTP %ld%s%s", WR_FMT(s->table), s->target.shown, q->call.status, *words ? ": " : "", words);
     wr_err_detail(err, "the row: %s", shown);
-    wr_err_hint(err, "'on-error' = 'dead-letter' writes such rows to a file and goes on; 'refused.statuses' says which answers are meant");
+    wr_err_hint(err, "'on-error' = 'dead-letter' puts such rows aside and goes on; 'refused.statuses' says which answers are meant");
     if (err) err->at = s->at;
     return WR_DATA;
+}
+
+static int by_record(const void *a, const void *b) {
+    uint32_t x = ((const refused *)a)->record, y = ((const refused *)b)->record;
+    return (x > y) - (x < y);
+}
+
+static wr_status put_aside(http_sink *s, wr_err *err) {
+    if (s->refused.n > 1) qsort(s->refused.at, s->refused.n, sizeof *s->refused.at, by_record);
+    for (uint32_t i = 0; i < s->refused.n; i++) {
+        const refused *r = &s->refused.at[i];
+        uint32_t       live = s->live.at[r->record];
+        WR_TRY(s->refuse->row(s->refuse->arg, s->batch, wr_batch_row(s->batch, live), s->n_given + live, r->code, r->reason, err));
+    }
+    s->refused.n = 0;
+    return WR_OK;
 }
 
 static wr_status settle(http_sink *s, slot *q, wr_err *err) {
@@ -207,7 +215,8 @@ static void begin_work(http_sink *s) {
 static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     http_sink *s = (http_sink *)base;
     (void)err;
-    wr_assert(!s->n_used && !s->work.n);
+    wr_assert(!s->n_used && !s->work.n && !s->batch);
+    s->batch = wr_batch_ref((wr_batch *)(uintptr_t)batch);
     encode(s, batch);
     cut(s);
     begin_work(s);
@@ -231,26 +240,28 @@ static wr_status sink_drain(wr_sink *base, int64_t wait_us, bool *busy, wr_err *
         if (!*busy) break;
         if (!any && wr_mono_us(s->world) >= end) return WR_OK;
     }
+    if (!s->batch) return WR_OK;
+    WR_TRY(put_aside(s, err));
     s->next_row += s->ends.n;
-    s->ends.n = 0;
+    s->n_given += wr_batch_live(s->batch);
+    s->ends.n = s->live.n = 0;
+    wr_batch_unref(s->batch);
+    s->batch = NULL;
     if (s->text.cap > (4u << 20)) wr_sbuf_free(&s->text);
     charge(s);
     return WR_OK;
 }
 
-static wr_status sink_flush(wr_sink *base, wr_err *err) {
-    http_sink *s = (http_sink *)base;
-    return s->dead ? s->world->vt->file_sync(s->world, s->dead, err) : WR_OK;
-}
+static wr_status sink_flush(wr_sink *base, wr_err *err) { return (void)base, (void)err, WR_OK; }
 
 /* While a batch is under way, its first row's number is what the checkpoint keeps: the batch is among the rows in flight. */
 static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr_err *err) {
     http_sink *s = (http_sink *)base;
-    (void)epoch;
+    (void)epoch, (void)err;
     wr_put_u8(staged, STAGED_VERSION);
     wr_put_bytes(staged, s->id, strlen(s->id));
     wr_put_u64(staged, s->next_row);
-    return sink_flush(base, err);
+    return WR_OK;
 }
 
 static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) { return (void)base, (void)epoch, (void)staged, (void)err, WR_OK; }
@@ -271,18 +282,20 @@ static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_e
 
 static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
     http_sink *s = (http_sink *)base;
-    wr_status  status = ok ? sink_flush(base, err) : WR_OK;
+    (void)ok, (void)err;
     wr_http_client_free(s->client);
     for (uint32_t i = 0; i < HTTP_PARALLEL_MAX; i++) wr_sbuf_free(&s->slots[i].body), wr_sbuf_free(&s->slots[i].call.reply);
     if (s->acct) wr_account_add(s->acct, -s->charged);
     wr_sbuf_free(&s->text);
     wr_arr_free(&s->ends);
     wr_arr_free(&s->work);
+    wr_arr_free(&s->live);
+    wr_arr_free(&s->refused);
+    wr_batch_unref(s->batch);
     if (s->encoder) s->encoder->free(s->encoder);
-    if (s->dead) s->world->vt->file_close(s->world, s->dead);
     wr_arena_free(s->arena);
     wr_free(s);
-    return status;
+    return WR_OK;
 }
 
 static const wr_sink_vt sink_vt = {"http", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close, sink_drain};
@@ -320,11 +333,8 @@ static wr_status read_keys(http_sink *s, const wr_table_info *t, wr_connect_ctx 
 }
 
 static wr_status read_policy(http_sink *s, const wr_table_info *t, wr_connect_ctx *ctx) {
-    wr_str  policy = option_text(t, wr_source_specs, "on-error"), path = option_text(t, wr_source_specs, "dead-letter.path"), method = option_text(t, http_specs, "method");
+    wr_str  method = option_text(t, http_specs, "method");
     int64_t rows, bytes;
-    s->on_error = wr_str_ieq(policy, WR_STR("dead-letter")) ? ON_ERROR_DEAD_LETTER : wr_str_ieq(policy, WR_STR("skip")) ? ON_ERROR_SKIP : ON_ERROR_FAIL;
-    if (s->on_error == ON_ERROR_SKIP) return option_error(ctx, t, "on-error", "WR121", "rows that a server refuses are not skipped uncounted: 'on-error' is 'fail' or 'dead-letter'");
-    if (s->on_error == ON_ERROR_DEAD_LETTER) s->dead_path = path.len ? wr_arena_strndup(s->arena, path.ptr, path.len) : wr_arena_printf(s->arena, "%.*s.dead.jsonl", WR_FMT(t->name));
     if (!wr_option_int(&t->options, http_specs, "sink.batch.max-rows", &rows, ctx->diags) || !wr_option_size(&t->options, http_specs, "sink.batch.max-bytes", &bytes, ctx->diags) ||
         !wr_option_bool(&t->options, http_specs, "sink.split-refused", &s->split, ctx->diags))
         return WR_USER;
@@ -353,7 +363,7 @@ static wr_status make(http_sink *s, const wr_table_info *t, wr_connect_ctx *ctx,
 wr_status http_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
     http_sink *s = wr_calloc(1, sizeof *s);
     *out = NULL;
-    *s = (http_sink){.base = {&sink_vt}, .world = ctx->world, .acct = ctx->acct, .arena = wr_arena_new(NULL), .table = wr_str_dup(ctx->arena, t->name), .at = t->at};
+    *s = (http_sink){.base = {&sink_vt}, .world = ctx->world, .acct = ctx->acct, .arena = wr_arena_new(NULL), .table = wr_str_dup(ctx->arena, t->name), .at = t->at, .refuse = ctx->refuse};
     wr_status status = make(s, t, ctx, err);
     if (status != WR_OK) {
         (void)sink_close(&s->base, false, NULL);
