@@ -12,4 +12,5 @@ wr_str      log_producer_name(const wr_table_info *t);
 /* What the table's options say of the log; *given: any of them does. Diagnostics and false if they are wrong. */
 bool        log_table_config(const wr_table_info *t, wr_connect_ctx *ctx, wr_log_config *config);
 wr_status   log_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err);
+bool        log_saved_next(wr_str positions, uint32_t partition, int64_t *next); /* of saved positions: where the partition goes on */
 wr_status   log_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err);

@@ -233,6 +233,15 @@ static void source_save(wr_source *base, wr_sbuf *out) {
     for (uint32_t p = 0; p < s->n_parts; p++) wr_put_i64(out, s->parts[p].next), wr_put_i64(out, s->parts[p].end);
 }
 
+bool log_saved_next(wr_str positions, uint32_t partition, int64_t *next) {
+    wr_reader in = {(const uint8_t *)positions.ptr, (const uint8_t *)positions.ptr + positions.len, false};
+    bool      known = wr_get_u8(&in) == SAVE_VERSION;
+    (void)wr_get_u64(&in);
+    uint32_t n = wr_get_u32(&in);
+    for (uint32_t p = 0; p <= partition; p++) *next = wr_get_i64(&in), (void)wr_get_i64(&in);
+    return known && !in.bad && partition < n;
+}
+
 static wr_status open_saved(log_source *s, wr_reader *in, wr_err *err) {
     if (wr_get_u8(in) != SAVE_VERSION) return wr_fail(err, WR_CORRUPT, "XX001", "the saved positions of the table '%.*s' are damaged", WR_FMT(s->table));
     uint64_t id = wr_get_u64(in);
