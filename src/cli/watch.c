@@ -127,8 +127,50 @@ static double share_done(const wr_job_status *s) {
     return total ? WR_MIN((double)done / (double)total, 1.0) : -1;
 }
 
+/* ---- queues ---- */
+static void lag_text(const wr_job_status *s, wr_sbuf *out) {
+    uint64_t behind = 0;
+    bool     any = false;
+    for (uint32_t i = 0; i < s->n_sources; i++)
+        if (s->sources[i].messages) behind += s->sources[i].behind, any = true;
+    if (any) wr_sbuf_addz(out, ", lag "), add_count(out, behind);
+}
+
+static double per_s(uint64_t n, const wr_job_status *s) { return s->running_us > 0 ? (double)n * 1e6 / (double)s->running_us : 0; }
+
+/* What was read of queues in this run, and what is left there. */
+static void queues_text(const wr_job_status *s, wr_sbuf *out) {
+    for (uint32_t i = 0; i < s->n_sources; i++) {
+        const wr_source_status *q = &s->sources[i];
+        wr_str name;
+        if (!q->messages) continue;
+        table_name(q->node, &name);
+        wr_sbuf_printf(out, "\nread of %.*s: ", WR_FMT(name));
+        add_count(out, q->done);
+        wr_sbuf_printf(out, " message%s (", q->done == 1 ? "" : "s");
+        add_rate(out, per_s(q->done, s));
+        wr_sbuf_addz(out, "/s), lag ");
+        add_count(out, q->behind);
+    }
+}
+
+static void sources_json(const wr_job_status *s, wr_sbuf *out) {
+    const char *sep = "";
+    wr_sbuf_addz(out, ",\"sources\":[");
+    for (uint32_t i = 0; i < s->n_sources; i++) {
+        const wr_source_status *q = &s->sources[i];
+        if (q->node->kind != WR_P_SOURCE) continue;
+        wr_sbuf_printf(out, "%s{\"table\":", sep);
+        wr_sbuf_add_json(out, q->node->source.table->name);
+        wr_sbuf_printf(out, ",\"unit\":\"%s\",\"read\":%" PRIu64 ",\"read_per_s\":%.0f,\"lag\":%" PRIu64 ",\"event_time_lag_us\":%" PRIi64 "}", q->messages ? "messages" : "bytes", q->done,
+                       per_s(q->done, s), q->behind, q->lag_us);
+        sep = ",";
+    }
+    wr_sbuf_addc(out, ']');
+}
+
 /* ---- catching up ---- */
-typedef struct catch_up { bool on; int64_t lag_us; uint64_t behind; } catch_up;
+typedef struct catch_up { bool on, messages; int64_t lag_us; uint64_t behind; } catch_up;
 
 /* A bounded input is as old as it is: its share done says enough, unless it is held back. */
 static catch_up catch_up_of(const wr_job_status *s) {
@@ -139,6 +181,7 @@ static catch_up catch_up_of(const wr_job_status *s) {
         c.on = true;
         c.lag_us = WR_MAX(c.lag_us, s->sources[i].lag_us);
         c.behind += s->sources[i].behind;
+        c.messages = s->sources[i].messages;
     }
     return c;
 }
@@ -175,6 +218,7 @@ static void catch_up_text(const watch *w, const wr_job_status *s, wr_sbuf *out) 
     int64_t left = catch_up_left_us(w, &c);
     wr_sbuf_addz(out, ", catching up: ");
     if (c.lag_us) rough_duration(c.lag_us, out);
+    else if (c.messages) add_count(out, c.behind), wr_sbuf_addz(out, " messages");
     else wr_text_size((int64_t)c.behind, out);
     wr_sbuf_addz(out, " behind");
     if (left >= 0) wr_sbuf_addz(out, ", about "), rough_duration(left, out), wr_sbuf_addz(out, " left");
@@ -251,6 +295,7 @@ static void progress_text(watch *w, const wr_job_status *s, wr_sbuf *out) {
     if (s->budget.level) wr_sbuf_printf(out, " (%s)", wr_budget_level_name(s->budget.level));
     if (s->budget.grows && s->budget.reach_us >= 0 && s->budget.reach_us < FORECAST_SHOWN_US) wr_sbuf_addz(out, ", "), forecast_text(&s->budget, out);
     if (s->checkpoints) wr_sbuf_printf(out, ", %" PRIu64 " checkpoint%s", s->checkpoints, s->checkpoints == 1 ? "" : "s");
+    lag_text(s, out);
     catch_up_text(w, s, out);
 }
 
@@ -261,6 +306,7 @@ static void progress_json(watch *w, const wr_job_status *s, wr_sbuf *out) {
     wr_sbuf_printf(out, ",\"memory_bytes\":%" PRIi64 ",\"memory_limit_bytes\":%" PRIi64 ",\"checkpoints\":%" PRIu64 ",\"running_us\":%" PRIi64,
                    s->memory_bytes, s->memory_limit_bytes, s->checkpoints, s->running_us);
     budget_json(&s->budget, out);
+    sources_json(s, out);
     catch_up_json(w, s, out);
     wr_sbuf_addz(out, "}\n");
 }
@@ -395,6 +441,7 @@ static void end_text(watch *w, const wr_job_plan *plan, const wr_job_status *s, 
         wr_sbuf_addz(out, "\n");
         wr_job_checkpoint_text(s, out);
     }
+    queues_text(s, out);
     for (uint32_t i = 0; i < s->n_hot; i++) wr_sbuf_addz(out, "\nhot: "), wr_hot_key_text(&s->hot[i], out);
     wr_sbuf_addz(out, "\nwhere every row went:\n");
     wr_sbuf ledger = {0};
@@ -434,6 +481,7 @@ static void end_json(watch *w, const wr_job_status *s, wr_status status, wr_sbuf
     wr_sbuf_addz(out, ",\"checkpoint_history\":");
     wr_job_checkpoints_json(s, out);
     budget_json(&s->budget, out);
+    sources_json(s, out);
     wr_sbuf_addz(out, "}\n");
 }
 

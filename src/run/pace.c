@@ -3,14 +3,14 @@
  * Start      --from TIMESTAMP: rows whose event time is earlier are left out when a turn is published ("before-start" in the ledger): they move no watermark
  *            and are late for nobody, as if they were not in the input. Changelogs are read whole, since their later rows build on the earlier ones.
  *            The start is part of a source's state: a restored job keeps it, and one that is asked for another is refused.
- * Pace       while a source is behind (bytes it has not read, and event time further behind the clock than scan.catch-up.lag) it reads at most at the
+ * Pace       while a source is behind (bytes or messages it has not read, and event time further behind the clock than scan.catch-up.lag) it reads at most at the
  *            rate given; all sources of a job share it. What was read is paid for afterwards in time: the next turn waits. A source that is not
  *            behind waits for nothing, so that live rows are not delayed.
  * Thread     the turn lock.                                                                                                       */
 #include "run/internal.h"
 #include <stdio.h>
 
-enum { BEHIND_BYTES = 1 << 20 };                    /* without event time: less than that is not behind */
+enum { BEHIND_BYTES = 1 << 20, BEHIND_MESSAGES = 10000 }; /* without event time: less than that is not behind */
 static const int64_t EARLIEST = WR_TIME_MIN + 1;    /* asked for, so the state says so; WR_TIME_MIN: nothing was asked for */
 
 /* ---- the start ---- */
@@ -101,7 +101,7 @@ wr_status pace_open(wr_job *job, wr_err *err) {
     return WR_USER;
 }
 
-/* Units (bytes, or rows of a generator) that are known to be there and have not been read; event time behind the clock, 0 = not known. */
+/* Units (bytes, messages of a queue, or rows of a generator) that are known to be there and have not been read; event time behind the clock, 0 = not known. */
 static void measure(wr_job *job, source *s) {
     uint64_t done = 0, total = 0;
     int64_t  greatest = WR_TIME_MIN, wall = wr_wall_us(job->opts.world);
@@ -111,7 +111,7 @@ static void measure(wr_job *job, source *s) {
     bool local = s->p->source.rowtime && s->p->source.rowtime->type.id != WR_T_TIMESTAMP_LTZ;
     if (local) wall = wr_tz_to_local(job->plan->tz, wall);
     s->lag_us = greatest == WR_TIME_MIN ? 0 : WR_MAX(wall - greatest, (int64_t)0);
-    s->catching_up = s->behind && (s->lag_us ? s->lag_us > job->pace.lag_us : s->behind > BEHIND_BYTES);
+    s->catching_up = s->behind && (s->lag_us ? s->lag_us > job->pace.lag_us : s->behind > (s->src->vt->messages ? BEHIND_MESSAGES : BEHIND_BYTES));
 }
 
 void pace_look(wr_job *job, source *s) {

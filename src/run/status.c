@@ -68,7 +68,7 @@ static void describe_source(wr_job *job, source *s, wr_source_status *out) {
     s->src->vt->progress(s->src, &out->done, &out->total);
     if (!s->src->vt->bounded(s->src)) out->total = 0;
     pace_look(job, s);
-    out->behind = s->behind, out->lag_us = s->lag_us, out->catching_up = s->catching_up && !s->ended;
+    out->behind = s->behind, out->lag_us = s->lag_us, out->catching_up = s->catching_up && !s->ended, out->messages = s->src->vt->messages;
     out->n_partitions = s->src->vt->partitions(s->src);
     int holder = -1;
     for (uint32_t i = 0; i < s->parts.n; i++) {

@@ -36,9 +36,10 @@ def wait_port(port, process, seconds=60):
             time.sleep(0.1)
 
 class Forwarder:
-    """127.0.0.1:port to the server; closed, connections are refused and those that are open are cut."""
+    """127.0.0.1:port to the server; closed, connections are refused and those that are open are cut; held, they stay open and nothing goes through."""
     def __init__(self, to, port=None):
-        self.to, self.port, self.listening, self.open = to, port or free_port(), None, set()
+        self.to, self.port, self.listening, self.open, self.flowing = to, port or free_port(), None, set(), threading.Event()
+        self.flowing.set()
         self.start()
     def start(self):
         self.listening = socket.create_server(('127.0.0.1', self.port))
@@ -56,13 +57,18 @@ class Forwarder:
             for a, b in ((c, s), (s, c)): threading.Thread(target=self.pump, args=(a, b), daemon=True).start()
     def pump(self, a, b):
         try:
-            while data := a.recv(65536): b.sendall(data)
+            while data := a.recv(65536):
+                self.flowing.wait()
+                b.sendall(data)
         except OSError: pass
         for x in (a, b):
             try: x.shutdown(socket.SHUT_RDWR)
             except OSError: pass
         self.open -= {a, b}
+    def hold(self): self.flowing.clear()
+    def release(self): self.flowing.set()
     def stop(self):
+        self.release()
         listening, self.listening = self.listening, None
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
@@ -89,11 +95,47 @@ def kafka_jars():
     open(os.path.join(libs, 'ready'), 'w').close()
     return libs
 
-class Kafka:
-    """One KRaft broker. Clients of `port` go through a forwarder that can be cut; those of `direct` do not."""
+class Certificates:
+    """An authority of its own (ca.pem), a server's certificate for localhost, a client's, and another authority (other.pem), as PEM files in a directory."""
+    key = ('-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1')
     def __init__(self, base):
+        self.base = base
+        os.makedirs(base)
+        for ca in ('ca', 'other'): self.openssl('req', '-x509', *self.key, '-nodes', '-days', '2', '-subj', f'/CN=weir test {ca}', '-keyout', f'{ca}.key', '-out', f'{ca}.pem')
+        open(self.path('names'), 'w').write('subjectAltName=DNS:localhost\n')
+        for who in ('server', 'client'):
+            self.openssl('req', *self.key, '-nodes', '-subj', f'/CN={who}', '-keyout', f'{who}.key', '-out', f'{who}.csr')
+            self.openssl('x509', '-req', '-in', f'{who}.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', 'names', '-out', f'{who}.crt')
+        open(self.path('server.pem'), 'w').write(open(self.path('server.key')).read() + open(self.path('server.crt')).read())
+    def path(self, name): return os.path.join(self.base, name)
+    def openssl(self, *args):
+        if not shutil.which('openssl'): raise CannotInstall('there is no openssl')
+        subprocess.run(['openssl', *args], check=True, timeout=60, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+class Kafka:
+    """One KRaft broker. Clients of `port` go through a forwarder that can be cut; those of `direct` do not. secure: listeners for TLS (tls, and mtls, which wants a
+    certificate of the client) and for SASL by PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512 (sasl, and sasl_tls); the user is alice, her password is `secret`, with SCRAM `scram_secret`."""
+    secret, scram_secret = 'al"ice = 1', 'alice-1'
+    def __init__(self, base, secure=False):
         self.base, self.libs = os.path.join(base, 'kafka'), kafka_jars()
         os.makedirs(self.base)
+        more, maps, config, scram = '', '', '', []
+        if secure:
+            self.certificates = Certificates(os.path.join(base, 'certificates'))
+            for name, protocol in (('TLS', 'SSL'), ('MTLS', 'SSL'), ('SASL', 'SASL_PLAINTEXT'), ('SASL_TLS', 'SASL_SSL')):
+                port, prefix = free_port(), f'listener.name.{name.lower()}.'
+                setattr(self, name.lower(), port)
+                more, maps = more + f',{name}://localhost:{port}', maps + f',{name}:{protocol}'
+                if 'TLS' in name:
+                    config += f'{prefix}ssl.keystore.type=PEM\n{prefix}ssl.keystore.location={self.certificates.path("server.pem")}\n'
+                    config += f'{prefix}ssl.truststore.type=PEM\n{prefix}ssl.truststore.location={self.certificates.path("ca.pem")}\n'
+                if name == 'MTLS': config += prefix + 'ssl.client.auth=required\n'
+                if 'SASL' in name:
+                    quoted = self.secret.replace('"', '\\\\"')
+                    config += prefix + 'sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512\n'
+                    config += prefix + f'plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="{quoted}";\n'
+                    for m in ('256', '512'): config += prefix + f'scram-sha-{m}.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;\n'
+            for m in ('256', '512'): scram += ['--add-scram', f'SCRAM-SHA-{m}=[name=alice,password={self.scram_secret}]']
         inner, controller = free_port(), free_port()
         self.direct, self.port = free_port(), free_port()
         self.inner = inner
@@ -101,10 +143,10 @@ class Kafka:
         open(self.config, 'w').write(f"""process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@localhost:{controller}
-listeners=PLAINTEXT://localhost:{inner},DIRECT://localhost:{self.direct},CONTROLLER://localhost:{controller}
-advertised.listeners=PLAINTEXT://localhost:{self.port},DIRECT://localhost:{self.direct}
+listeners=PLAINTEXT://localhost:{inner},DIRECT://localhost:{self.direct},CONTROLLER://localhost:{controller}{more}
+advertised.listeners=PLAINTEXT://localhost:{self.port},DIRECT://localhost:{self.direct}{more}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,DIRECT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,DIRECT:PLAINTEXT,CONTROLLER:PLAINTEXT{maps}
 inter.broker.listener.name=DIRECT
 log.dirs={self.base}/data
 auto.create.topics.enable=false
@@ -115,8 +157,8 @@ transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=4
 group.initial.rebalance.delay.ms=0
 log.retention.check.interval.ms=1000
-""")
-        self.java('kafka.tools.StorageTool', 'format', '-t', 'weir-test-0000000000000', '-c', self.config)
+{config}""")
+        self.java('kafka.tools.StorageTool', 'format', '-t', 'weir-test-0000000000000', '-c', self.config, *scram)
         self.process = None
         self.start()
         self.forward = Forwarder(inner, self.port)

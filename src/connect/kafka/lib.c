@@ -61,19 +61,43 @@ static bool apply_jaas(rd_kafka_conf_t *conf, const wr_option *o, wr_connect_ctx
     for (int i = 0; i < 2; i++) {
         const char *at = memmem(o->value.ptr, o->value.len, names[i], strlen(names[i])), *end = o->value.ptr + o->value.len;
         const char *from = at ? at + strlen(names[i]) : end, quote = from < end && (*from == '"' || *from == '\'') ? *from++ : 0;
-        const char *to = quote ? memchr(from, quote, (size_t)(end - from)) : NULL;
-        if (!to) {
+        char       *text = wr_arena_alloc(ctx->arena, (size_t)(end - from) + 1);
+        size_t      n = 0;
+        for (; from < end && *from != quote; from++) {
+            if (*from == '\\' && from + 1 < end) from++;
+            text[n++] = *from;
+        }
+        if (!quote || from == end) {
             wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR121", o->at, "option '%.*s': no %s\"...\" in it", WR_FMT(o->key), names[i]);
             wr_diags_hint(ctx->diags, "or write 'properties.sasl.username' and 'properties.sasl.password'");
             return false;
         }
-        if (!apply(conf, o, keys[i], (wr_str){from, (size_t)(to - from)}, ctx)) return false;
+        if (!apply(conf, o, keys[i], (wr_str){text, n}, ctx)) return false;
     }
     return true;
 }
 
+/* librdkafka says "system lib" of a PEM file that is not there. */
+static bool check_file(const wr_option *o, wr_connect_ctx *ctx) {
+    wr_file_info info;
+    bool         exists = true;
+    char        *path = wr_arena_strndup(ctx->arena, o->value.ptr, o->value.len);
+    if (ctx->world->vt->stat(ctx->world, path, &info, &exists, NULL) != WR_OK || exists || !strcmp(path, "probe")) return true;
+    wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR121", o->at, "option '%.*s': there is no file '%s'", WR_FMT(o->key), path);
+    return false;
+}
+
+/* Without a mechanism librdkafka means Kerberos, as Java does, and complains about its programs. */
+static bool check_mechanism(const wr_table_info *t, wr_connect_ctx *ctx) {
+    const wr_option *o = wr_options_find(&t->options, "properties.security.protocol");
+    if (!o || !wr_str_starts(wr_str_trim(o->value), WR_STR("SASL_")) || wr_options_find(&t->options, "properties.sasl.mechanism") || wr_options_find(&t->options, "properties.sasl.mechanisms")) return true;
+    wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR122", o->at, "option '%.*s': this needs 'properties.sasl.mechanism'", WR_FMT(o->key));
+    wr_diags_hint(ctx->diags, "PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, as the broker has it, with 'properties.sasl.username' and 'properties.sasl.password'");
+    return false;
+}
+
 bool kafka_conf_properties(rd_kafka_conf_t *conf, const wr_table_info *t, wr_connect_ctx *ctx) {
-    bool ok = true;
+    bool ok = check_mechanism(t, ctx);
     for (uint32_t i = 0; i < t->options.n; i++) {
         const wr_option *o = &t->options.at[i];
         if (!wr_str_starts(o->key, WR_STR("properties."))) continue;
@@ -85,6 +109,7 @@ bool kafka_conf_properties(rd_kafka_conf_t *conf, const wr_table_info *t, wr_con
         }
         if (p && !p->ours) continue;
         if (p) {
+            if (wr_str_starts(key, WR_STR("ssl.")) && memmem(key.ptr, key.len, ".location", 9)) ok &= check_file(o, ctx);
             ok &= apply(conf, o, p->ours, wr_str_trim(o->value), ctx);
         } else if (wr_str_eq(key, WR_STR("sasl.jaas.config"))) {
             ok &= apply_jaas(conf, o, ctx);
@@ -104,6 +129,34 @@ bool kafka_conf_properties(rd_kafka_conf_t *conf, const wr_table_info *t, wr_con
 
 /* ---- clients ---- */
 
+enum { SCRAM_WORKS = 0x020601ff }; /* before, librdkafka sends the client's nonce twice, which brokers since Kafka 4 refuse */
+
+/* What librdkafka says when a broker will not have us, in plain words. certain: it will say so the next time too. */
+typedef struct refusal { const char *sign, *says, *hint; bool certain; } refusal;
+#define CLIENT_CERTIFICATE "'properties.ssl.certificate.location' and 'properties.ssl.key.location' are its PEM files; an authority that the broker knows must have signed it"
+static const refusal refusals[] = {
+    {"Unsupported SASL mechanism", "the broker does not take this SASL mechanism", "'properties.sasl.mechanism' must be one of those that the broker takes", true},
+    {"not valid in current SASL state", "this listener of the broker asks for no user", "'properties.security.protocol' = 'PLAINTEXT', or 'SSL'; or the port of the listener with SASL", true},
+    {"SASL authentication error", "the broker refuses the user name or the password",
+     "check 'properties.sasl.username' and 'properties.sasl.password'; a SCRAM user has a password for each mechanism (kafka-configs --alter --add-config 'SCRAM-SHA-512=[password=...]')", true},
+    {"certificate verify failed", "the broker's certificate is not trusted",
+     "'properties.ssl.ca.location' is the PEM file of the authority that signed it, and the certificate must bear the host name by which 'properties.bootstrap.servers' has the broker", true},
+    {"alert bad certificate", "the broker wants a certificate of the client that it trusts", CLIENT_CERTIFICATE, true},
+    {"alert certificate required", "the broker wants a certificate of the client that it trusts", CLIENT_CERTIFICATE, true},
+    {"alert unknown ca", "the broker wants a certificate of the client that it trusts", CLIENT_CERTIFICATE, true},
+    {"alert certificate unknown", "the broker wants a certificate of the client that it trusts", CLIENT_CERTIFICATE, true},
+    {"SSL handshake failed", "the listener of the broker does not seem to speak TLS", "'properties.security.protocol' = 'PLAINTEXT', or 'SASL_PLAINTEXT'; or the port of the listener with TLS", false},
+    {"in state SSL_HANDSHAKE", "the listener of the broker does not seem to speak TLS", "'properties.security.protocol' = 'PLAINTEXT', or 'SASL_PLAINTEXT'; or the port of the listener with TLS", false},
+    {"in state APIVERSION_QUERY", "the broker ends every connection: its listener seems to want TLS", "'properties.security.protocol' = 'SSL', or 'SASL_SSL'; or the port of the listener without TLS", false},
+    {"in state AUTH_HANDSHAKE", "the broker ends every connection: its listener seems to want TLS", "'properties.security.protocol' = 'SASL_SSL'; or the port of the listener without TLS", false},
+    {"in state UP", "the broker ends every connection: its listener seems to want a user name", "'properties.security.protocol' = 'SASL_PLAINTEXT', or 'SASL_SSL', with 'properties.sasl.mechanism', '.sasl.username' and '.sasl.password'", false}};
+
+static const refusal *refusal_of(const char *text) {
+    for (size_t i = 0; i < WR_COUNT_OF(refusals); i++)
+        if (strstr(text, refusals[i].sign)) return &refusals[i];
+    return NULL;
+}
+
 static void keep(kafka_client *c, const char *text) {
     wr_mutex_lock(c->lock);
     snprintf(c->last, sizeof c->last, "%s", text);
@@ -113,12 +166,12 @@ static void keep(kafka_client *c, const char *text) {
 static void on_error(rd_kafka_t *rk, int code, const char *reason, void *opaque) {
     kafka_client *c = opaque;
     (void)rk;
-    keep(c, reason && *reason ? reason : kafka.err2str((rd_kafka_resp_err_t)code));
+    if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) keep(c, reason && *reason ? reason : kafka.err2str((rd_kafka_resp_err_t)code)); /* why they are was said before */
 }
 
 static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text) {
     kafka_client *c = kafka.opaque(rk);
-    if (level <= 3 && c && c->lock) keep(c, text); /* errors; the rest would only be noise on the terminal */
+    if (c && c->lock && (level <= 4 || (level <= 6 && !strcmp(facility, "FAIL")))) keep(c, text); /* on the terminal it would only be noise */
     else if (level == 7) fprintf(stderr, "kafka %s: %s\n", facility, text); /* properties.debug */
 }
 
@@ -174,6 +227,39 @@ static const char *advice(rd_kafka_resp_err_t code) {
     }
 }
 
+/* Is it the broker's no, and not the network's? sure: one that may pass does not count. */
+static const refusal *refused(kafka_client *c, bool sure) {
+    if (!c || !c->lock) return NULL;
+    wr_mutex_lock(c->lock);
+    const refusal *r = refusal_of(c->last);
+    wr_mutex_unlock(c->lock);
+    return r && (r->certain || !sure) ? r : NULL;
+}
+
+static bool no_connection(rd_kafka_resp_err_t code) { return code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN; }
+
+wr_status kafka_ask_metadata(kafka_client *c, wr_world *world, int timeout_ms, const struct rd_kafka_metadata **md, wr_err *err, const char *fmt, ...) {
+    enum { SLICE_MS = 250 };
+    int64_t             until = wr_mono_us(world) + timeout_ms * INT64_C(1000);
+    rd_kafka_resp_err_t code;
+    do code = kafka.metadata(c->rk, 1, NULL, md, WR_MIN(timeout_ms, SLICE_MS));
+    while (no_connection(code) && !refused(c, true) && wr_mono_us(world) < until);
+    if (!code) return WR_OK;
+    char    who[300];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(who, sizeof who, fmt, args);
+    va_end(args);
+    const refusal *r = no_connection(code) ? refused(c, false) : NULL;
+    if (!r) return kafka_fail(c, code, err, "%s: cannot ask the brokers for the topics", who);
+    wr_fail(err, WR_USER, "WR367", "%s: %s", who, r->says);
+    kafka_client_detail(c, err);
+    if (err && strstr(err->detail, "SASL mechanism SCRAM") && kafka.version() < SCRAM_WORKS)
+        wr_err_hint(err, "librdkafka %s fails at SCRAM with brokers of Kafka 4 and later; version 2.6.1 does not (docs/connectors.md, kafka, says how to use another one); with older brokers check user name and password", kafka.version_str());
+    else wr_err_hint(err, "%s", r->hint);
+    return WR_USER;
+}
+
 wr_status kafka_fail(kafka_client *c, rd_kafka_resp_err_t code, wr_err *err, const char *fmt, ...) {
     char    text[300];
     va_list args;
@@ -182,7 +268,7 @@ wr_status kafka_fail(kafka_client *c, rd_kafka_resp_err_t code, wr_err *err, con
     va_end(args);
     wr_fail(err, WR_IO, "08006", "%s: %s", text, kafka.err2str(code));
     if (!err) return WR_IO;
-    err->retriable = code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
+    err->retriable = no_connection(code);
     if (c) kafka_client_detail(c, err);
     const char *hint = advice(code);
     if (hint) wr_err_hint(err, "%s", hint);

@@ -10,7 +10,7 @@
 #include <librdkafka/rdkafka.h>
 
 #define KAFKA_FUNCTIONS(F)                                                                                                                            \
-    F(err2str) F(fatal_error) F(conf_new) F(conf_destroy) F(conf_set) F(conf_set_opaque) F(conf_set_log_cb) F(conf_set_error_cb)                      \
+    F(version) F(err2str) F(fatal_error) F(conf_new) F(conf_destroy) F(conf_set) F(conf_set_opaque) F(conf_set_log_cb) F(conf_set_error_cb)                      \
     F(conf_set_dr_msg_cb) F(new) F(destroy) F(opaque) F(topic_partition_list_new) F(topic_partition_list_add) F(topic_partition_list_destroy)         \
     F(metadata) F(metadata_destroy) F(query_watermark_offsets) F(get_watermark_offsets) F(offsets_for_times) F(committed) F(commit)                   \
     F(incremental_assign) F(poll_set_consumer) F(queue_get_partition) F(queue_forward) F(queue_destroy) F(consume_batch_queue) F(consumer_poll)       \
@@ -43,6 +43,8 @@ void kafka_conf_set(rd_kafka_conf_t *conf, const char *key, const char *value);
 /* Takes conf. opaque of the handle is the client. */
 wr_status kafka_client_open(kafka_client *client, rd_kafka_type_t type, rd_kafka_conf_t *conf, const wr_table_info *t, wr_err *err);
 void      kafka_client_close(kafka_client *client);
+/* Which topics there are; patient with a broker that is away, not with one that refuses the client (WR367, in plain words). fmt: who asks. */
+WR_PRINTF(6, 7) wr_status kafka_ask_metadata(kafka_client *client, wr_world *world, int timeout_ms, const struct rd_kafka_metadata **md, wr_err *err, const char *fmt, ...);
 /* What the client reported last, as the detail of err. */
 void kafka_client_detail(kafka_client *client, wr_err *err);
 WR_COLD WR_PRINTF(4, 5) wr_status kafka_fail(kafka_client *client, rd_kafka_resp_err_t code, wr_err *err, const char *fmt, ...);

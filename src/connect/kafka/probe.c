@@ -67,10 +67,8 @@ static void ask_config(probe *p, rd_kafka_ResourceType_t type, const char *name,
 /* ---- the brokers and the topic ---- */
 
 static bool look_at_brokers(probe *p) {
-    wr_err              err = {0};
-    rd_kafka_resp_err_t code = kafka.metadata(p->client.rk, 1, NULL, &p->md, p->timeout_ms);
-    if (code) {
-        kafka_fail(&p->client, code, &err, "%s does not answer", p->servers);
+    wr_err err = {0};
+    if (kafka_ask_metadata(&p->client, p->ctx->connect->world, p->timeout_ms, &p->md, &err, "%s", p->servers) != WR_OK) {
         wr_find_err(p->out, "brokers", &err);
         return false;
     }

@@ -498,8 +498,9 @@ static wr_status open_admin(kafka_sink *s, const wr_table_info *t, wr_connect_ct
 /* The topic must be there: a misspelled one would be made by brokers that make topics by themselves. */
 static wr_status check_topic(kafka_sink *s, kafka_client *client, wr_err *err) {
     const struct rd_kafka_metadata *md;
-    rd_kafka_resp_err_t code = kafka.metadata(client->rk, 1, NULL, &md, TIMEOUT_MS);
-    if (code) return kafka_fail(client, code, err, "table '%.*s': cannot ask the brokers for the topic '%s'", WR_FMT(s->table), s->topic);
+    wr_status status = kafka_ask_metadata(client, s->world, TIMEOUT_MS / 2, &md, err, "table '%.*s'", WR_FMT(s->table));
+    if (status == WR_USER && err) err->at = s->at;
+    if (status != WR_OK) return status;
     for (int i = 0; i < md->topic_cnt; i++)
         if (!strcmp(md->topics[i].topic, s->topic)) s->n_partitions = md->topics[i].partition_cnt;
     kafka.metadata_destroy(md);

@@ -6,7 +6,8 @@
  *            the queue is full, and that is the backpressure as well.
  * Start      every partition's first offset is made a number when it is found, before anything is read: what was found is what a checkpoint says.
  *            Where a group has none (NOWHERE), a checkpoint may still tell it; if none does, reading refuses to begin.
- * Found      a thread asks for partitions every scan.topic-partition-discovery.interval; a partition found later is read from its beginning.
+ * Found      a thread asks for partitions every scan.topic-partition-discovery.interval; a partition found later is read from its beginning. It asks for
+ *            the ends of all of them as well (LAG_US): what fetches tell is old just when reading is held back.
  * Bounded    a partition ends at the offset that it had when the job began (or the one named); the end-of-partition event tells when nothing more comes before it.
  * Invariants a partition's index never changes; positions = the next offset to hand out; what comes below it is dropped.
  * Bounds     librdkafka's queues: FETCH_BYTES over all partitions, charged; one chunk.
@@ -17,7 +18,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { CHUNK_BYTES = 256 * 1024, TAKE = 512, FETCH_BYTES = 32 << 20, TIMEOUT_MS = 15000, SAVE_VERSION = 1, WAIT_US = 2000, WAIT_MAX_US = 20000 };
+enum { CHUNK_BYTES = 256 * 1024, TAKE = 512, FETCH_BYTES = 32 << 20, TIMEOUT_MS = 15000, SAVE_VERSION = 1, WAIT_US = 2000, WAIT_MAX_US = 20000, LAG_US = 2000000, LAG_TIMEOUT_MS = 1000 };
 enum { NOWHERE = -1 }; /* of a first offset */
 enum { START_EARLIEST, START_LATEST, START_GROUP, START_TIMESTAMP, START_SPECIFIC };
 enum { END_NEVER, END_LATEST, END_GROUP, END_TIMESTAMP, END_SPECIFIC };
@@ -26,6 +27,7 @@ typedef struct found_part { /* of the discovery: topic, partition and where it i
     char   *topic;
     int32_t partition;
     int64_t first, end;     /* end: INT64_MAX none */
+    int64_t high;           /* of the log when it was last asked for; of `known` under lock */
 } found_part;
 
 typedef struct kafka_part {
@@ -79,7 +81,7 @@ typedef struct kafka_source {
     int64_t               discover_us;
     bool                  stopping;   /* under lock */
     WR_ARR(found_part)    found;      /* under lock: not yet in parts */
-    WR_ARR(found_part)    known;      /* the discovery's own: what it has seen */
+    WR_ARR(found_part)    known;      /* what the discovery has seen; changed by it only, under lock */
     wr_err                found_err;  /* under lock */
 } kafka_source;
 
@@ -176,23 +178,24 @@ static wr_status ask_end(kafka_source *s, found_part *p, int64_t high, wr_err *e
     }
 }
 
-static bool is_known(const kafka_source *s, const char *topic, int32_t partition) {
+static int known_at(const kafka_source *s, const char *topic, int32_t partition, uint32_t hint) { /* -1: it is not */
+    if (hint < s->known.n && s->known.at[hint].partition == partition && !strcmp(s->known.at[hint].topic, topic)) return (int)hint;
     for (uint32_t i = 0; i < s->known.n; i++)
-        if (s->known.at[i].partition == partition && !strcmp(s->known.at[i].topic, topic)) return true;
-    return false;
+        if (s->known.at[i].partition == partition && !strcmp(s->known.at[i].topic, topic)) return (int)i;
+    return -1;
 }
 
 /* Partitions that there are now and were not known: appended to `found`. begin: the job begins, otherwise they appeared while it ran. */
 static wr_status discover(kafka_source *s, bool begin, wr_err *err) {
     const struct rd_kafka_metadata *md;
-    rd_kafka_resp_err_t code = kafka.metadata(s->admin.rk, 1, NULL, &md, TIMEOUT_MS);
-    if (code) return kafka_fail(&s->admin, code, err, "table '%.*s': cannot ask the brokers for the topics", WR_FMT(s->table));
-    wr_status status = WR_OK;
+    wr_status status = kafka_ask_metadata(&s->admin, s->world, TIMEOUT_MS, &md, err, "table '%.*s'", WR_FMT(s->table));
+    if (status == WR_USER && err) err->at = s->at;
+    if (status != WR_OK) return status;
     for (int i = 0; i < md->topic_cnt && status == WR_OK; i++) {
         const struct rd_kafka_metadata_topic *topic = &md->topics[i];
         if (topic->err || !kafka_topics_want(&s->topics, topic->topic)) continue;
         for (int k = 0; k < topic->partition_cnt && status == WR_OK; k++) {
-            if (is_known(s, topic->topic, topic->partitions[k].id)) continue;
+            if (known_at(s, topic->topic, topic->partitions[k].id, 0) >= 0) continue;
             found_part p = {.topic = wr_strdup(topic->topic), .partition = topic->partitions[k].id};
             int64_t    low = 0, high = 0;
             status = ask_edges(s, p.topic, p.partition, &low, &high, err);
@@ -203,8 +206,9 @@ static wr_status discover(kafka_source *s, bool begin, wr_err *err) {
                 wr_free(p.topic);
                 break;
             }
-            wr_arr_push(&s->known, p);
+            p.high = high;
             wr_mutex_lock(s->lock);
+            wr_arr_push(&s->known, p);
             wr_arr_push(&s->found, p);
             wr_mutex_unlock(s->lock);
         }
@@ -213,15 +217,32 @@ static wr_status discover(kafka_source *s, bool begin, wr_err *err) {
     return status;
 }
 
+/* One request a broker; a broker that is away for a moment: the next time. */
+static void look_at_ends(kafka_source *s) {
+    rd_kafka_topic_partition_list_t *list = kafka.topic_partition_list_new((int)s->known.n);
+    for (uint32_t i = 0; i < s->known.n; i++) kafka.topic_partition_list_add(list, s->known.at[i].topic, s->known.at[i].partition)->offset = RD_KAFKA_OFFSET_END;
+    (void)kafka.offsets_for_times(s->admin.rk, list, LAG_TIMEOUT_MS);
+    wr_mutex_lock(s->lock);
+    for (int i = 0; i < list->cnt; i++)
+        if (!list->elems[i].err && list->elems[i].offset >= 0) s->known.at[i].high = list->elems[i].offset;
+    wr_mutex_unlock(s->lock);
+    kafka.topic_partition_list_destroy(list);
+}
+
 static void discovery(void *arg) {
     kafka_source *s = arg;
+    int64_t       discovered_us = wr_mono_us(s->world);
     for (;;) {
-        wr_bell_wait(s->bell, s->discover_us);
+        wr_bell_wait(s->bell, s->discover_us > 0 ? WR_MIN(s->discover_us, (int64_t)LAG_US) : LAG_US);
         wr_mutex_lock(s->lock);
         bool stop = s->stopping;
         wr_mutex_unlock(s->lock);
         if (stop) return;
-        (void)discover(s, false, NULL); /* a broker that is away for a moment: the next time */
+        look_at_ends(s);
+        int64_t now = wr_mono_us(s->world);
+        if (s->discover_us <= 0 || now - discovered_us < s->discover_us) continue;
+        discovered_us = now;
+        (void)discover(s, false, NULL);
     }
 }
 
@@ -563,8 +584,8 @@ static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
     for (uint32_t n = wr_get_u32(in); n > 0; n--) {
         saved_part p;
         if (!get_part(in, &p)) return damaged(s, err);
-        for (uint32_t i = 0; i < s->known.n && p.next == NOWHERE; i++) /* a job that never began to read */
-            if (s->known.at[i].partition == p.partition && !strcmp(s->known.at[i].topic, p.topic)) p.next = s->known.at[i].first;
+        int known = known_at(s, p.topic, p.partition, 0);
+        if (p.next == NOWHERE && known >= 0) p.next = s->known.at[known].first; /* of a job that never began to read */
         add_part(s, p.topic, p.partition, p.next, p.end);
     }
     for (uint32_t i = 0; i < s->known.n; i++) {
@@ -631,17 +652,21 @@ static void     source_partition_name(wr_source *base, uint32_t i, wr_sbuf *out)
     if (i < s->parts.n) wr_sbuf_printf(out, "%s[%d]", s->parts.at[i]->topic, s->parts.at[i]->partition);
 }
 
-/* Messages; what is left is the consumer lag, as far as the last fetches told it. */
+/* Messages; what is left is the consumer lag: to the end of the log as the last fetch or the last question told it, whichever is newer. */
 static void source_progress(wr_source *base, uint64_t *done, uint64_t *total) {
     kafka_source *s = (kafka_source *)base;
     *done = *total = 0;
+    wr_mutex_lock(s->lock);
     for (uint32_t i = 0; i < s->parts.n; i++) {
         const kafka_part *p = s->parts.at[i];
-        int64_t           low, high;
-        *done += (uint64_t)(p->next - p->first);
+        int64_t           low, high = p->next;
+        int               known = known_at(s, p->topic, p->partition, i);
         if (!p->queue || kafka.get_watermark_offsets(s->reader.rk, p->topic, p->partition, &low, &high)) high = p->next;
+        if (known >= 0) high = WR_MAX(high, s->known.at[known].high);
+        *done += (uint64_t)(p->next - p->first);
         *total += (uint64_t)(WR_MAX(WR_MIN(high, p->end), p->next) - p->first);
     }
+    wr_mutex_unlock(s->lock);
 }
 
 static void source_describe(wr_source *base, wr_sbuf *out) {
@@ -791,7 +816,7 @@ static wr_status open_clients(kafka_source *s, const wr_table_info *t, wr_connec
     take_found(s);
     s->charged = WR_MIN((int64_t)FETCH_BYTES, (int64_t)s->known.n * (8 << 20));
     if (s->acct) wr_account_add(s->acct, s->charged);
-    if (s->discover_us > 0 && !s->bounded) return s->world->vt->spawn(s->world, "kafka-partitions", discovery, s, &s->thread, err);
+    if (!s->bounded) return s->world->vt->spawn(s->world, "kafka-partitions", discovery, s, &s->thread, err);
     return WR_OK;
 }
 
