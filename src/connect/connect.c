@@ -219,10 +219,25 @@ static void check_format(const wr_table_info *t, const wr_connector *c, bool as_
         if (!f) wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s' has no 'format'", WR_FMT(t->name)), wr_formats_hint(diags, WR_STR(""), !as_source);
         if (format && !as_source && !format->can_write)
             wr_diags_add(diags, WR_SEV_ERROR, "WR125", f->at, "the format '%s' can only be read", format->name), wr_formats_hint(diags, WR_STR(""), true);
+        if (format && format->messages) {
+            wr_diags_add(diags, WR_SEV_ERROR, "WR125", f->at, "the format '%s' is for messages: a file of it would not say where a record ends", format->name);
+            wr_diags_hint(diags, "use it with the connectors 'kafka', 'upsert-kafka' and others whose records are messages");
+        }
         if (format && as_source && format->changes == WR_FORMAT_UPSERT && !t->n_key)
             wr_diags_add(diags, WR_SEV_ERROR, "WR128", t->at, "the format '%s' needs a PRIMARY KEY (...) NOT ENFORCED: it says which rows replace each other", format->name);
     } else if (f) {
         wr_diags_add(diags, WR_SEV_ERROR, "WR120", f->at, "table '%.*s': the connector '%s' has no format", WR_FMT(t->name), c->name);
+    }
+}
+
+/* Options that a format cannot do without; of messages with the side in front, too. */
+static void check_required(const wr_table_info *t, const wr_format *format, const char *side, wr_diags *diags) {
+    for (const wr_option_spec *s = format ? format->specs : NULL; s && s->key; s++) {
+        char full[200];
+        snprintf(full, sizeof full, "%s%s", side, s->key);
+        if (!s->required || wr_options_find(&t->options, s->key) || wr_options_find(&t->options, full)) continue;
+        wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s': the format '%s' needs the option '%s'", WR_FMT(t->name), format->name, full);
+        wr_diags_hint(diags, "%s", s->doc);
     }
 }
 
@@ -235,7 +250,7 @@ static void check_options(const wr_table_info *t, const wr_connector *c, const s
         const wr_option_spec *spec = find_spec(sets, o->key, &column);
         if (!spec && c->records && (spec = find_side_spec(records, &inner))) o = &inner;
         for (uint32_t k = 0; k < i; k++)
-            if (wr_str_eq(t->options.at[k].key, o->key)) wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "option '%.*s' is given twice", WR_FMT(o->key));
+            if (wr_str_eq(t->options.at[k].key, t->options.at[i].key)) wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "option '%.*s' is given twice", WR_FMT(o->key));
         if (spec) {
             check_column(t, o, column, diags);
             check_value(o, spec, diags);
@@ -290,6 +305,8 @@ bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *di
     if (format && as_source) check_columns(t, format->name, diags);
     if (format && as_source) check_metadata(t, format, arena, diags);
     check_options(t, c, &sets, &records, format, diags);
+    check_required(t, format, c->records && wr_options_find(&t->options, "value.format") ? "value." : "", diags);
+    check_required(t, records.key, "key.", diags);
     wr_arena_free(arena);
     for (const wr_option_spec *s = c->specs; s->key; s++)
         if (s->required && !wr_options_find(&t->options, s->key)) {

@@ -101,6 +101,7 @@ struct wr_format {
     wr_format_changes     changes;   /* what a source of this format produces */
     const wr_format_metadata *metadata; /* ends with key == NULL; NULL: none */
     bool                  can_write;
+    bool                  messages;  /* records without a mark at their end: of queues, not of files */
     bool                  newline_in_record; /* CSV: a chunk must be cut by split() below, not at any newline */
     wr_status (*decoder_new)(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags);
     wr_status (*encoder_new)(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags);

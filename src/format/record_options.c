@@ -46,11 +46,15 @@ static const wr_format *find_format(reading *r, const char *key, wr_str name) {
 static wr_options side_options(const reading *r, const char *prefix) {
     wr_option *at = wr_new_n(r->arena, wr_option, r->options->n + 1);
     wr_str     p = wr_str_of(prefix);
+    uint32_t   n = 0;
     for (uint32_t i = 0; i < r->options->n; i++) {
-        at[i] = r->options->at[i];
-        if (wr_str_starts(at[i].key, p)) at[i].key = (wr_str){at[i].key.ptr + p.len, at[i].key.len - p.len};
+        wr_option o = r->options->at[i];
+        bool      subject = o.key.len > 8 && !memcmp(o.key.ptr + o.key.len - 8, ".subject", 8); /* of a registry: what is said of values is not said of keys */
+        if (wr_str_starts(o.key, p)) o.key = (wr_str){o.key.ptr + p.len, o.key.len - p.len};
+        else if (subject && *prefix == 'k') continue;
+        at[n++] = o;
     }
-    return (wr_options){r->options->n, at};
+    return (wr_options){n, at};
 }
 
 static bool key_column(reading *r, wr_str name) {

@@ -31,7 +31,8 @@ bool kafka_is_upsert(const wr_table_info *t) { return wr_str_eq(option_text(t, k
 
 static wr_sink_takes takes(const wr_table_info *t) {
     wr_str format = option_text(t, wr_record_specs, wr_options_find(&t->options, "value.format") ? "value.format" : "format");
-    return wr_str_eq(format, WR_STR("debezium-json")) ? WR_SINK_ALL : WR_SINK_APPEND;
+    const wr_format *f = wr_format_find(format);
+    return f && f->changes == WR_FORMAT_RETRACT ? WR_SINK_ALL : WR_SINK_APPEND;
 }
 static wr_sink_takes upsert_takes(const wr_table_info *t) { return (void)t, WR_SINK_UPSERT; }
 
