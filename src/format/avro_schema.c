@@ -68,7 +68,7 @@ static void set_decimal(avro_schema *s, const wr_json_node *node) {
     int64_t precision = 0, scale = 0;
     if (!wr_json_get_int(node, "precision", &precision)) { /* Kafka Connect's: scale as text, no precision where it is not known */
         wr_str inner = wr_json_get_string(wr_json_get(node, "connect.parameters"), "scale");
-        if (inner.len) scale = atoi(inner.ptr), precision = WR_DECIMAL_MAX_PREC;
+        if (inner.len && wr_scalar_int(inner, &scale)) precision = WR_DECIMAL_MAX_PREC;
     }
     wr_json_get_int(node, "scale", &scale);
     if (precision < 1 || scale < 0 || scale > precision || precision > 1000) return;
