@@ -315,7 +315,7 @@ struct wr_job {
 /* node.c */
 wr_status node_push(node *n, uint32_t port, wr_batch *batch, wr_err *err);       /* chained input; (takes) batch */
 wr_status node_give(node *n, uint32_t port, const wr_batch *batch, wr_err *err); /* a sink with drain() begins with it */
-void      node_given(node *n, uint32_t port, const wr_batch *batch);             /* it is through */
+wr_status node_given(node *n, uint32_t port, const wr_batch *batch, wr_err *err); /* it is through */
 wr_status node_emit_batch(node *n, wr_batch *batch, wr_err *err);                /* (takes) */
 wr_status node_watermark(node *n, uint32_t in, int64_t wm_us, bool idle, wr_err *err); /* derived input of a chained node */
 void      node_forward_watermark(node *n, int64_t wm_us, bool idle, wr_err *err, wr_status *status);

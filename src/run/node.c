@@ -169,30 +169,34 @@ static int null_column(const node *n, const wr_batch *batch, uint32_t row) {
     return -1;
 }
 
-/* Of tables whose 'on-error' lets the job go on: the same rows without those that must not be written. (takes) batch. */
-static wr_status without_nulls(node *n, wr_batch **batch, wr_err *err) {
-    wr_batch *b = *batch;
+/* Of tables whose 'on-error' lets the job go on: the rows that may be written; the batch itself if all may. (owned by the caller) */
+static wr_batch *without_nulls(const node *n, const wr_batch *batch) {
+    wr_batch *b = (wr_batch *)(uintptr_t)batch;
     bool      any = false;
     for (uint32_t k = 0; k < n->n_not_null && !any; k++) any = b->cols[n->not_null[k]].valid || b->cols[n->not_null[k]].type.id == WR_T_NULL;
-    if (!any) return WR_OK;
+    if (!any) return wr_batch_ref(b);
     wr_batch *less = wr_batch_derive(b, b->n_cols);
     uint16_t *sel = wr_mem_alloc(less->mem, sizeof *sel * WR_MAX(b->n_rows, 1u));
+    uint32_t  n_sel = 0;
     memcpy(less->cols, b->cols, sizeof *b->cols * b->n_cols);
+    for (uint32_t i = 0; i < wr_batch_live(b); i++)
+        if (null_column(n, b, wr_batch_row(b, i)) < 0) sel[n_sel++] = (uint16_t)wr_batch_row(b, i);
+    less->sel = sel, less->n_sel = n_sel;
+    return less;
+}
+
+/* The other ones. */
+static wr_status refuse_nulls(node *n, const wr_batch *b, uint32_t *n_refused, wr_err *err) {
+    *n_refused = 0;
     for (uint32_t i = 0; i < wr_batch_live(b); i++) {
         uint32_t row = wr_batch_row(b, i);
         int      col = null_column(n, b, row);
-        if (col < 0) {
-            sel[less->n_sel++] = (uint16_t)row;
-            continue;
-        }
+        if (col < 0) continue;
         char reason[200];
         snprintf(reason, sizeof reason, "column '%.*s' is NOT NULL, but a NULL is being written into it", WR_FMT(n->p->sink.write_schema.fields[col].name));
-        wr_status status = refuse_row(n, b, row, n->sink_rows + i, "23502", reason, err);
-        if (status != WR_OK) return wr_batch_unref(less), status;
+        ++*n_refused;
+        WR_TRY(refuse_row(n, b, row, n->sink_rows + i, "23502", reason, err));
     }
-    less->sel = sel;
-    wr_batch_unref(b);
-    *batch = less;
     return WR_OK;
 }
 
@@ -225,7 +229,15 @@ wr_status node_push(node *n, uint32_t in, wr_batch *batch, wr_err *err) {
     wr_status status;
     if (n->sink) {
         uint32_t live = wr_batch_live(batch);
-        status = n->refused ? without_nulls(n, &batch, err) : check_not_null(n, batch, err);
+        if (n->refused) {
+            uint32_t  n_nulls = 0;
+            wr_batch *less = without_nulls(n, batch);
+            status = less == batch ? WR_OK : refuse_nulls(n, batch, &n_nulls, err);
+            wr_batch_unref(batch);
+            batch = less;
+        } else {
+            status = check_not_null(n, batch, err);
+        }
         n->ledger.out += wr_batch_live(batch); /* what the sink refuses is taken off by refuse_sink_row */
         if (status == WR_OK) status = n->sink->vt->write(n->sink, batch, err);
         n->sink_rows += live;
@@ -240,15 +252,21 @@ wr_status node_give(node *n, uint32_t in, const wr_batch *batch, wr_err *err) {
     const wr_probe *probe = n->w->job->opts.probe;
     if (WR_UNLIKELY(probe)) probe->rows(probe->arg, n->p, in, batch);
     n->steps++;
-    wr_status status = check_not_null(n, batch, err);
-    if (status == WR_OK) status = n->sink->vt->write(n->sink, batch, err);
+    wr_batch *b = n->refused ? without_nulls(n, batch) : NULL;
+    wr_status status = b ? WR_OK : check_not_null(n, batch, err);
+    if (status == WR_OK) status = n->sink->vt->write(n->sink, b ? b : batch, err);
+    wr_batch_unref(b);
     return node_located(n, status, err);
 }
 
 /* The ledger counts it now: a checkpoint before has it in flight. */
-void node_given(node *n, uint32_t in, const wr_batch *batch) {
-    n->ledger.in[in < 2 ? in : 0] += wr_batch_live(batch);
-    n->ledger.out += wr_batch_live(batch);
+wr_status node_given(node *n, uint32_t in, const wr_batch *batch, wr_err *err) {
+    uint32_t  n_nulls = 0, live = wr_batch_live(batch);
+    wr_status status = n->refused ? refuse_nulls(n, batch, &n_nulls, err) : WR_OK;
+    n->ledger.in[in < 2 ? in : 0] += live;
+    n->ledger.out += live - n_nulls;
+    n->sink_rows += live;
+    return node_located(n, status, err);
 }
 
 /* Derived watermark out of node n, to all its targets. */

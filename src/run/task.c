@@ -215,11 +215,11 @@ static void set_stuck(task *t, bool stuck) {
     else atomic_fetch_sub_explicit(&t->head->w->job->stuck, 1, memory_order_relaxed);
 }
 
-static void given(task *t) {
+static wr_status given(task *t, wr_err *err) {
     port     *p = &t->ports[t->given_port];
     channel  *c = t->given_from;
     wr_batch *batch = c ? queue_peek(c->q)->batch : p->replay->messages.at[p->replay->next].batch;
-    node_given(t->head, t->given_port, batch);
+    wr_status status = node_given(t->head, t->given_port, batch, err);
     t->given = false;
     if (c) {
         pop(t, c);
@@ -228,6 +228,7 @@ static void given(task *t) {
         if (p->replay->next == p->replay->messages.n) inflight_replayed(p);
     }
     wr_batch_unref(batch);
+    return status;
 }
 
 /* In simulation it waits for whoever reads: how many steps a job takes is not the reader's to say. */
@@ -238,8 +239,7 @@ static wr_status go_on_giving(task *t, bool *through, wr_err *err) {
     if (status != WR_OK) return node_located(n, status, err);
     set_stuck(t, busy);
     *through = !busy && !(t->given_from && t->given_from->open); /* it is still to be recorded */
-    if (*through) given(t);
-    return WR_OK;
+    return *through ? given(t, err) : WR_OK;
 }
 
 /* Next takeable message, *from = NULL: one that is put back. The port whose watermark is behind comes first, so that join buffers stay small. */
