@@ -10,12 +10,13 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-enum { REGISTERED_MAX = 16, BUILT_IN = 15 };
-static const wr_connector *connectors[BUILT_IN + REGISTERED_MAX] = {&wr_connector_filesystem, &wr_connector_datagen, &wr_connector_nexmark,
-                                                                    &wr_connector_ridelo, &wr_connector_sqlite, &wr_connector_print,
-                                                                    &wr_connector_result, &wr_connector_blackhole,
-                                                                    &wr_connector_kafka, &wr_connector_upsert_kafka, &wr_connector_log, &wr_connector_upsert_log, &wr_connector_jdbc, &wr_connector_http, &wr_connector_ingest};
-static _Atomic size_t n_connectors = BUILT_IN; /* grows; an entry never changes once counted */
+#define BUILT_IN                                                                                                                                  \
+    &wr_connector_filesystem, &wr_connector_datagen, &wr_connector_nexmark, &wr_connector_ridelo, &wr_connector_sqlite, &wr_connector_print,      \
+        &wr_connector_result, &wr_connector_blackhole, &wr_connector_kafka, &wr_connector_upsert_kafka, &wr_connector_log,                       \
+        &wr_connector_upsert_log, &wr_connector_jdbc, &wr_connector_http, &wr_connector_ingest, &wr_connector_redis
+enum { REGISTERED_MAX = 16, N_BUILT_IN = sizeof(const wr_connector *[]){BUILT_IN} / sizeof(wr_connector *) };
+static const wr_connector *connectors[N_BUILT_IN + REGISTERED_MAX] = {BUILT_IN};
+static _Atomic size_t n_connectors = N_BUILT_IN; /* grows; an entry never changes once counted */
 
 void wr_connector_register(const wr_connector *connector) {
     static atomic_flag lock = ATOMIC_FLAG_INIT;
