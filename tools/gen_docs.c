@@ -1,6 +1,6 @@
 /* tools/gen_docs.c: prints one generated part of the documents, taken from the tables that the program itself works with.
  *
- * Usage      gen_docs parity LIST | functions | aggregates | connector NAME | source | lookup | letters | format NAME | settings | names
+ * Usage      gen_docs parity LIST | functions | aggregates | connector NAME | source | lookup | contract | letters | format NAME | settings | names
  * Idea       tools/gen-docs puts what this prints between marks in docs/ and compares it there, so an option, a function or a setting cannot
  *            be added, renamed or removed without its line. `names` lists the parts, so that a connector without a place is an error.
  *            `parity` tries every line of docs/sql/flink.list: what weir answers is computed, not claimed.
@@ -305,7 +305,7 @@ static void letters(void) {
 
 static void names(void) {
     size_t n;
-    puts("functions\naggregates\nsettings\nsource\nlookup\nparity docs/sql/flink.list");
+    puts("functions\naggregates\nsettings\nsource\nlookup\ncontract\nparity docs/sql/flink.list");
     const wr_connector *const *c = wr_connectors(&n);
     for (size_t i = 0; i < n; i++)
         if (strcmp(c[i]->name, "result")) printf("connector %s\n", c[i]->name);
@@ -321,11 +321,12 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "settings")) settings();
     else if (!strcmp(what, "source")) options(wr_source_specs);
     else if (!strcmp(what, "lookup")) options(wr_lookup_specs);
+    else if (!strcmp(what, "contract")) options(wr_contract_specs);
     else if (!strcmp(what, "letters")) letters();
     else if (!strcmp(what, "names")) names();
     else if (!strcmp(what, "parity") && argc > 2) return parity(argv[2]) ? 0 : 2;
     else if (!(argc > 2 && ((!strcmp(what, "connector") && connector(argv[2])) || (!strcmp(what, "format") && format(argv[2]))))) {
-        fprintf(stderr, "usage: gen_docs parity LIST|functions|aggregates|connector NAME|source|lookup|letters|format NAME|settings|names\n");
+        fprintf(stderr, "usage: gen_docs parity LIST|functions|aggregates|connector NAME|source|lookup|contract|letters|format NAME|settings|names\n");
         return 2;
     }
     return 0;

@@ -19,6 +19,8 @@ typedef struct rule {
 /* The first rule that fits counts. Options without a rule are kept. */
 static const rule RULES[] = {
     {NULL, "stats.*", NULL, NULL},
+    {NULL, "contract.*", NULL, NULL}, /* 'weir contract' has them in a file of its own */
+    {NULL, "needs.*", NULL, NULL},
     {NULL, "dead-letter.path", NULL, "bad records are not kept: Flink has no dead-letter file for this connector"},
     {NULL, "watermark.future-guard", NULL, "rows dated far ahead move the watermark: Flink has no 'watermark.future-guard'"},
     {NULL, "watermark.alignment", NULL, "partitions are not aligned: in Flink 'scan.watermark.alignment.group', '.max-drift' and '.update-interval', for connectors that support it"},

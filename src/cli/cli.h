@@ -28,6 +28,7 @@ int cmd_savepoint(int argc, char **argv);
 int cmd_state(int argc, char **argv);
 int cmd_log(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_contract(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 /* help.c */
@@ -35,11 +36,15 @@ void help_command(const char *command, FILE *to);              /* usage of one c
 WR_PRINTF(2, 3) int usage_error(const char *command, const char *fmt, ...); /* one line, where to read on; returns CLI_REFUSED */
 int  not_yet(const char *command);                             /* -1: not a planned command either */
 
+struct job_args;
 /* run.c: the signals of a running session; NULL: none runs (any more) */
 void catch_signals(wr_session *session);
 
 /* replay.c: weir check --replay, after the script was planned; returns the exit code */
 int replay_session(wr_session *session, const char *name, bool json, bool quiet, uint64_t runs, uint64_t seed);
+
+/* contract.c: weir check --contracts DIR: adds diagnostics to the planned session; *json gets the findings. False: an error was printed, *code set. */
+bool check_contracts(wr_session *session, const struct job_args *args, const char *dir, bool strict, wr_sbuf *json, int *code);
 
 bool infer_is_data(const char *path);                             /* infer.c: by its name: .csv, .json, .jsonl ... */
 
@@ -53,7 +58,7 @@ typedef struct job_args {            /* options that run, explain and check shar
 } job_args;
 /* getopt values above any character. */
 enum { OPT_MEMORY = 256, OPT_STATE_DIR, OPT_FRESH, OPT_ACCEPT_OLDER, OPT_SET, OPT_FORMAT, OPT_FINAL, OPT_CHANGELOG, OPT_JSON, OPT_BATCH_ROWS,
-       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_FROM, OPT_CATCH_UP, OPT_OUTPUTS, OPT_TIMEOUT, OPT_REPLAY, OPT_RUNS, OPT_SAMPLE, OPT_PRICES, OPT_CHECKPOINT_TO, OPT_GEN_FIRST };
+       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_FROM, OPT_CATCH_UP, OPT_OUTPUTS, OPT_TIMEOUT, OPT_REPLAY, OPT_RUNS, OPT_SAMPLE, OPT_PRICES, OPT_CHECKPOINT_TO, OPT_CONTRACTS, OPT_STRICT, OPT_GEN_FIRST };
 /* Makes the session, sets and loads everything; NULL after an error was printed (*code says which). */
 wr_session *job_session(job_args *args, const char *command, int *code);
 void        job_args_free(job_args *args);

@@ -92,6 +92,9 @@ static const page pages[] = {
      "usage: weir check [options] FILE...\n"
      "\n" SCRIPT_OPTIONS
      "      --json           one JSON document\n"
+     "      --contracts DIR  judge it by the contracts and needs there ('weir help contract'): what it writes by what readers need, what it reads by what\n"
+     "                       is promised\n"
+     "      --strict         with --contracts: a promise that became weaker is refused, though no reader is known who minds\n"
      "\n"
      "      --replay         run it many times with other workers, batches, crashes and restores, and compare the outputs\n"
      "      --runs N         so many times (50)\n"
@@ -111,6 +114,20 @@ static const page pages[] = {
      "Give it the options of 'weir run'. It looks at files and their rights, servers, topics, tables, columns, keys, limits, at the state directory and at\n"
      "this machine, and says in one table what works, what does not, and what to change. It changes nothing and reads no more than it must.\n"
      "Exit code 0: nothing is in the way (perhaps warnings); 1: at least one fault; 2: the script is refused.\n"},
+    {"contract", "what a table promises to its readers, what a reader needs, and whether the one covers the other",
+     "usage: weir contract [options] FILE [TABLE...]        the contracts of the tables that a script writes, as SQL text\n"
+     "       weir contract needs [options] FILE [TABLE...]  what the script needs of the tables that it reads\n"
+     "       weir contract check [options] DIR              every need in DIR against its contract\n"
+     "       weir contract diff OLD NEW                     what changed between two contract files\n"
+     "\n"
+     "      --set NAME=VALUE gives ${NAME} in scripts a value\n"
+     "      --json           one JSON document\n"
+     "\n"
+     "A directory of contracts holds NAME.contract (what a team publishes), NAME.needs (what a reader needs), and readers' scripts NAME.sql. What the plan\n"
+     "proves is in the contract by itself: columns with types, key, event time, kinds of changes, order, delivery, where each column comes from. What it\n"
+     "cannot know are options of the table: 'contract.owner', 'contract.freshness' ..., and 'needs.freshness' ... where it is read ('weir help connectors').\n"
+     "'weir check FILE --contracts DIR' refuses a script that breaks what a reader needs, and names the reader.\n"
+     "Exit code 0: fine; 2: a need is not covered, or a promise is weaker than it was (diff), or a file is wrong.\n"},
     {"gen", "make event logs: ridelo, nexmark",
      "usage: weir gen ridelo --out DIR [options]     six logs of a food-delivery company, and truth.json\n"
      "       weir gen nexmark --out DIR [options]    person.jsonl, auction.jsonl, bid.jsonl\n"
@@ -295,6 +312,8 @@ static void list_connectors(void) {
     print_specs(wr_source_specs);
     puts("every table in a lookup join:");
     print_specs(wr_lookup_specs);
+    puts("every table, for 'weir contract':");
+    print_specs(wr_contract_specs);
 }
 
 static void list_formats(void) {

@@ -59,15 +59,24 @@ static const struct option OPTIONS[] = {
     {"restore", required_argument, NULL, OPT_RESTORE}, {"from", required_argument, NULL, OPT_FROM}, {"catch-up-rate", required_argument, NULL, OPT_CATCH_UP},
     {"replay", no_argument, NULL, OPT_REPLAY},     {"runs", required_argument, NULL, OPT_RUNS},
     {"seed", required_argument, NULL, OPT_SEED},   {"checkpoint-to", required_argument, NULL, OPT_CHECKPOINT_TO},
+    {"contracts", required_argument, NULL, OPT_CONTRACTS}, {"strict", no_argument, NULL, OPT_STRICT},
     {"help", no_argument, NULL, 'h'},              {0},
 };
 
-typedef struct run_flags { bool final_rows, changelog, jsonl, replay; uint64_t runs, seed; } run_flags;
+typedef struct run_flags { bool final_rows, changelog, jsonl, replay, strict; uint64_t runs, seed; const char *contracts; } run_flags;
 
 static int take_format(const char *value, run_flags *flags) {
     if (!strcmp(value, "table")) flags->jsonl = false;
     else if (!strcmp(value, "jsonl")) flags->jsonl = true;
     else return usage_error("run", "--format: table or jsonl, got '%s'", value);
+    return 0;
+}
+
+/* The options of check --contracts. */
+static int take_contracts(const char *command, int opt, const char *value, run_flags *flags) {
+    if (strcmp(command, "check") != 0) return usage_error(command, "--contracts and --strict go with 'weir check'");
+    if (opt == OPT_STRICT) flags->strict = true;
+    else flags->contracts = value;
     return 0;
 }
 
@@ -92,10 +101,12 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
         else if (opt == OPT_FINAL) flags->final_rows = true;
         else if (opt == OPT_CHANGELOG) flags->changelog = true;
         else if (opt == OPT_REPLAY || opt == OPT_RUNS || opt == OPT_SEED) code = take_replay(command, opt, optarg, flags);
+        else if (opt == OPT_CONTRACTS || opt == OPT_STRICT) code = take_contracts(command, opt, optarg, flags);
         else job_option(args, command, opt, optarg, &code);
         if (code) return code;
     }
     job_files(args, argc, argv, optind);
+    if (flags->strict && !flags->contracts) return usage_error(command, "--strict goes with --contracts");
     if (flags->final_rows && flags->changelog) return usage_error(command, "--final and --changelog exclude each other");
     if (args->opts.force_bounded && args->opts.force_tail) return usage_error(command, "--bounded and --tail exclude each other");
     if (args->opts.restore_from && !args->opts.state_dir) return usage_error(command, "--restore goes with --state-dir");
@@ -209,14 +220,17 @@ static uint32_t n_jobs(const wr_session *session) {
     return n;
 }
 
-static int check_session(wr_session *session, const job_args *args) {
+static int check_session(wr_session *session, const job_args *args, const run_flags *flags) {
     wr_diags *diags = wr_session_diags(session);
-    wr_sbuf   out = {0};
+    wr_sbuf   out = {0}, contracts = {0};
+    int       code;
+    if (flags->contracts && !diags->n_errors && !check_contracts(session, args, flags->contracts, flags->strict, &contracts, &code)) return code;
     for (uint32_t i = 0; i < wr_session_n_steps(session); i++)
         if (wr_session_step(session, i)->kind == WR_STEP_JOB) wr_plan_check(wr_session_step(session, i)->job, diags);
     if (args->json) { /* one document on stdout */
         wr_sbuf_addz(&out, "{\"diagnostics\":");
         wr_diags_json(diags, &out);
+        if (contracts.len) wr_sbuf_printf(&out, ",\"contracts\":%.*s", WR_FMT(wr_sbuf_str(&contracts)));
         wr_sbuf_addz(&out, "}\n");
     } else if (!diags->n_errors) {
         wr_sbuf_printf(&out, "%s: can run, %u job%s", args->files.n ? args->files.at[0] : "-e", n_jobs(session), n_jobs(session) == 1 ? "" : "s");
@@ -226,6 +240,7 @@ static int check_session(wr_session *session, const job_args *args) {
     if (!args->json) print_report(session, NULL, false);
     if (out.len) fwrite(out.at, 1, out.len, stdout);
     wr_sbuf_free(&out);
+    wr_sbuf_free(&contracts);
     return diags->n_errors ? CLI_REFUSED : CLI_OK;
 }
 
@@ -243,7 +258,7 @@ int cmd_check(int argc, char **argv) {
         code = replay_session(session, args.files.n ? args.files.at[0] : "-e", args.json, args.quiet, flags.runs, flags.seed);
         atomic_store(&running, NULL);
     } else {
-        code = check_session(session, &args);
+        code = check_session(session, &args, &flags);
         if (status != WR_OK) code = exit_code_of(status);
     }
     wr_session_free(session);

@@ -56,6 +56,25 @@ const wr_option_spec wr_source_specs[] = {
     {"stats.keys.#", "int", NULL, false, "for the state bill: how many distinct values the column # has"},
     {0}};
 
+const wr_option_spec wr_contract_specs[] = {
+    {"contract.name", "string", NULL, false, "the name under which the table is published, where scripts call it otherwise; default: the table's name"},
+    {"contract.owner", "string", NULL, false, "who answers for the table"},
+    {"contract.freshness", "duration", NULL, false, "promised: a row can be read so long after it happened"},
+    {"contract.completeness", "string", NULL, false, "promised: per cent of the rows, such as '99.9 %'"},
+    {"contract.retention", "duration", NULL, false, "promised: a row can be read for so long"},
+    {"contract.event-time", "string", NULL, false, "the column that says when a row happened; default: that of the WATERMARK, or of the plan"},
+    {"contract.lateness", "duration", NULL, false, "promised: a row comes at most so long after later ones; default: the WATERMARK's delay"},
+    {"contract.order", "string", NULL, false, "a weaker promise than the plan proves: 'none', 'per partition', 'per key (columns)', 'all rows'"},
+    {"contract.delivery", "enum:at least once|once by key|exactly once", NULL, false, "a weaker promise than the plan proves"},
+    {"needs.consumer", "string", NULL, false, "who reads the table; default: 'pipeline.name', or the script's name"},
+    {"needs.freshness", "duration", NULL, false, "needed: a row can be read so long after it happened"},
+    {"needs.completeness", "string", NULL, false, "needed: per cent of the rows"},
+    {"needs.retention", "duration", NULL, false, "needed: a row can be read for so long"},
+    {"needs.lateness", "duration", NULL, false, "how late rows may come; default: the WATERMARK's delay"},
+    {"needs.order", "string", NULL, false, "needed: 'per partition', 'per key', 'per key (columns)', 'all rows'; of changes by key the default is 'per key'"},
+    {"needs.delivery", "enum:at least once|once by key|exactly once", NULL, false, "needed: how often a row may come"},
+    {0}};
+
 static const wr_option_spec common_specs[] = {
     {"connector", "string", NULL, true, "which connector"}, {"format", "string", NULL, false, "how records are written"}, {0}};
 
@@ -101,7 +120,7 @@ static bool key_matches(const char *spec, wr_str key, wr_str *column) {
     return true;
 }
 
-typedef struct spec_sets { const wr_option_spec *at[6]; uint32_t n; } spec_sets;
+typedef struct spec_sets { const wr_option_spec *at[8]; uint32_t n; } spec_sets;
 
 static const wr_option_spec *find_spec(const spec_sets *sets, wr_str key, wr_str *column) {
     for (uint32_t i = 0; i < sets->n; i++)
@@ -117,7 +136,7 @@ static void unknown_option(const wr_table_info *t, const wr_option *o, const spe
     for (uint32_t i = 0; i < sets->n; i++)
         for (const wr_option_spec *s = sets->at[i]; s->key && n < WR_COUNT_OF(names); s++) {
             names[n++] = wr_str_of(s->key);
-            wr_sbuf_printf(&text, "%s%s", text.len ? ", " : "", s->key);
+            if (sets->at[i] != wr_contract_specs) wr_sbuf_printf(&text, "%s%s", text.len ? ", " : "", s->key); /* they would hide the rest */
         }
     wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "table '%.*s': '%s' has no option '%.*s'", WR_FMT(t->name), what, WR_FMT(o->key));
     int near = wr_nearest(o->key, names, n);
@@ -290,7 +309,7 @@ bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *di
     uint32_t            before = diags->n_errors;
     const wr_connector *c = check_connector(t, as_source, diags);
     if (!c) return false;
-    spec_sets        sets = {{common_specs, c->specs, wr_source_specs, wr_lookup_specs}, 4}; /* a table may be read and written: source options are never wrong */
+    spec_sets        sets = {{common_specs, c->specs, wr_source_specs, wr_lookup_specs, wr_contract_specs}, 5}; /* a table may be read and written: source options are never wrong */
     const wr_option *f = wr_options_find(&t->options, "format");
     const wr_format *format = f ? wr_format_find(wr_str_trim(f->value)) : NULL;
     wr_record_format records = {0};

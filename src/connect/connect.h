@@ -197,3 +197,4 @@ typedef struct wr_refusal_policy {
 } wr_refusal_policy;
 bool wr_refusal_policy_read(const wr_options *options, wr_refusal_policy *out, wr_diags *diags); /* false: a diagnostic was added */
 extern const wr_option_spec wr_source_specs[];
+extern const wr_option_spec wr_contract_specs[]; /* of every table; plan/contract.h says what they mean */
