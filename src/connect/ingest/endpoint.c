@@ -23,6 +23,10 @@ struct ingest_endpoint {
     wr_str           table;
     wr_schema        schema;
     const char      *path, *url_path, *token;
+    wr_http_server_opts listen;
+    wr_log_config    config;
+    wr_account      *acct;
+    wr_span          at;
     bool             fail;          /* on-error: a request with a bad row is refused */
     bool             keep_all;
     uint64_t         max_body, max_bytes;
@@ -87,7 +91,10 @@ static void describe(void *self, const char *address, wr_sbuf *out) {
     wr_sbuf_printf(out, "  200: the rows are on disk. The same Idempotency-Key again is answered again and appends nothing. 429: wait as Retry-After says. A body has at most %" PRIu64 " bytes.\n", e->max_body);
 }
 
-void ingest_endpoint_describe(const ingest_endpoint *e, wr_sbuf *out) { wr_sbuf_printf(out, "POST %s%s", wr_http_server_address(e->server), e->url_path); }
+void ingest_endpoint_describe(const ingest_endpoint *e, wr_sbuf *out) {
+    if (e->server) wr_sbuf_printf(out, "POST %s%s", wr_http_server_address(e->server), e->url_path);
+    else wr_sbuf_printf(out, "POST %s://%s%s", e->listen.cert_file ? "https" : "http", e->listen.listen, e->url_path);
+}
 
 /* ---- requests ---- */
 
@@ -295,7 +302,8 @@ static const char *text_of(ingest_endpoint *e, const wr_table_info *t, const cha
     return text.len ? wr_arena_strndup(e->arena, text.ptr, text.len) : NULL;
 }
 
-static wr_status read_address(ingest_endpoint *e, const wr_table_info *t, wr_connect_ctx *ctx, wr_http_server_opts *server) {
+static wr_status read_address(ingest_endpoint *e, const wr_table_info *t, wr_connect_ctx *ctx) {
+    wr_http_server_opts *server = &e->listen;
     bool loopback, anonymous;
     server->listen = text_of(e, t, "listen");
     server->cert_file = text_of(e, t, "tls.cert-file");
@@ -316,7 +324,8 @@ static wr_status read_address(ingest_endpoint *e, const wr_table_info *t, wr_con
     return status;
 }
 
-static wr_status read_options(ingest_endpoint *e, const wr_table_info *t, wr_connect_ctx *ctx, wr_log_config *config) {
+static wr_status read_options(ingest_endpoint *e, const wr_table_info *t, wr_connect_ctx *ctx) {
+    wr_log_config *config = &e->config;
     int64_t body, most, retention = 0;
     const wr_options *o = &t->options;
     if (!wr_option_size(o, ingest_specs, "max-body-bytes", &body, ctx->diags) || !wr_option_size(o, ingest_specs, "log.max-bytes", &most, ctx->diags) ||
@@ -334,16 +343,16 @@ static wr_status read_options(ingest_endpoint *e, const wr_table_info *t, wr_con
     return WR_OK;
 }
 
-static wr_status open_log(ingest_endpoint *e, wr_connect_ctx *ctx, const wr_log_config *config, wr_err *err) {
-    const wr_log_opts opts = {.world = ctx->world, .acct = ctx->acct, .path = e->path, .create = config, .max_bytes = e->max_bytes, .idem_us = e->idem_us};
+static wr_status open_log(ingest_endpoint *e, wr_err *err) {
+    const wr_log_opts opts = {.world = e->world, .acct = e->acct, .path = e->path, .create = &e->config, .max_bytes = e->max_bytes, .idem_us = e->idem_us};
     WR_TRY(wr_log_open(&opts, &e->log, err));
     return wr_log_recover(e->log, 0, WR_STR(""), err);
 }
 
-static wr_status listen_now(ingest_endpoint *e, const wr_http_server_opts *server, wr_err *err) {
+static wr_status listen_now(ingest_endpoint *e, wr_err *err) {
     e->route = (wr_http_route){.path = e->url_path, .token = e->token, .max_body = e->max_body, .self = e, .admit = admit, .serve = serve, .later = later, .describe = describe};
     WR_TRY(e->world->vt->spawn(e->world, "ingest", run, e, &e->thread, err));
-    WR_TRY(wr_http_server_get(e->world, server, &e->route, &e->server, err));
+    WR_TRY(wr_http_server_get(e->world, &e->listen, &e->route, &e->server, err));
     e->routed = true;
     return WR_OK;
 }
@@ -358,27 +367,34 @@ static bool claim(ingest_endpoint *e) {
     return mine;
 }
 
-wr_status ingest_endpoint_open(const wr_table_info *t, wr_connect_ctx *ctx, ingest_endpoint **out, wr_err *err) {
-    wr_http_server_opts server = {0};
-    wr_log_config       config;
-    ingest_endpoint    *e = wr_calloc(1, sizeof *e);
+wr_status ingest_endpoint_start(ingest_endpoint *e, bool *mine, wr_err *err) {
+    *mine = claim(e);
+    if (!*mine) return WR_OK;
+    wr_status status = open_log(e, err);
+    if (status == WR_OK) status = listen_now(e, err);
+    if (status != WR_OK && err && !err->at.line) err->at = e->at;
+    return status;
+}
+
+static wr_status make_log(ingest_endpoint *e, wr_err *err) {
+    bool exists;
+    WR_TRY(wr_log_exists(e->world, e->path, &exists, err));
+    return exists ? WR_OK : wr_log_create(e->world, e->path, &e->config, err);
+}
+
+wr_status ingest_endpoint_new(const wr_table_info *t, wr_connect_ctx *ctx, ingest_endpoint **out, wr_err *err) {
+    ingest_endpoint *e = wr_calloc(1, sizeof *e);
     *out = NULL;
-    *e = (ingest_endpoint){.world = ctx->world, .arena = wr_arena_new(NULL), .lock = wr_mutex_new(), .bell = wr_bell_new()};
+    *e = (ingest_endpoint){.world = ctx->world, .acct = ctx->acct, .arena = wr_arena_new(NULL), .lock = wr_mutex_new(), .bell = wr_bell_new(), .at = t->at};
     e->end = &e->first;
     e->table = wr_str_dup(e->arena, t->name);
     e->schema = (wr_schema){t->n_physical, t->schema->fields};
     e->path = text_of(e, t, "path");
-    wr_status status = e->path ? read_address(e, t, ctx, &server) : option_error(ctx, t, "path", "WR122", "'path' is empty, expected the log's directory");
-    if (status == WR_OK) status = read_options(e, t, ctx, &config);
-    if (status == WR_OK && !claim(e)) {
-        ingest_endpoint_close(e);
-        return WR_OK;
-    }
+    wr_status status = e->path ? read_address(e, t, ctx) : option_error(ctx, t, "path", "WR122", "'path' is empty, expected the log's directory");
+    if (status == WR_OK) status = read_options(e, t, ctx);
     if (status == WR_OK) status = ingest_reader_new(t, ctx, &e->reader);
-    if (status == WR_OK) status = open_log(e, ctx, &config, err);
-    if (status == WR_OK) status = listen_now(e, &server, err);
+    if (status == WR_OK) status = make_log(e, err);
     if (status == WR_OK) *out = e;
     else ingest_endpoint_close(e);
-    if (status != WR_OK && err && err->message[0] && !err->at.line) err->at = t->at;
     return status;
 }

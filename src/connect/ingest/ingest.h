@@ -28,9 +28,11 @@ void      ingest_read(ingest_reader *reader, const char *type, wr_str body, bool
 
 /* ---- endpoint.c ---- */
 typedef struct ingest_endpoint ingest_endpoint;
-/* *out NULL: this process has the log open already, in another source of the same table. */
-wr_status ingest_endpoint_open(const wr_table_info *t, wr_connect_ctx *ctx, ingest_endpoint **out, wr_err *err);
-void      ingest_endpoint_close(ingest_endpoint *e);
+/* Reads the options, and makes the log if it is not there. */
+wr_status ingest_endpoint_new(const wr_table_info *t, wr_connect_ctx *ctx, ingest_endpoint **out, wr_err *err);
+/* Listens. *mine false: another source of this process has the same log, and takes rows for it. */
+wr_status ingest_endpoint_start(ingest_endpoint *e, bool *mine, wr_err *err);
+void      ingest_endpoint_close(ingest_endpoint *e);                    /* NULL is legal */
 void      ingest_endpoint_describe(const ingest_endpoint *e, wr_sbuf *out);
 void      ingest_endpoint_consumed(ingest_endpoint *e, int64_t offset); /* a checkpoint lasts that has read all below; must not block */
 wr_status ingest_endpoint_broken(ingest_endpoint *e, wr_err *err);      /* why it takes nothing more */

@@ -2,6 +2,7 @@
  *
  * Idea       the rows lie in a log (connect/log); the source of 'log' reads it, and this one has the endpoint beside it that fills it. So positions, checkpoints and
  *            replays are those of a log. The first source of a table in the process has the endpoint; others only read.
+ * Listening  begins with the first next(): a source that is read up to a position (a backfill beside the running job), or to the end, never does.
  * Thread     as connect.h says.                                                                                                   */
 #include "connect/ingest/ingest.h"
 #include "connect/log/connector.h"
@@ -11,15 +12,23 @@
 typedef struct ingest_source {
     wr_source        base;
     wr_source       *inner;
-    ingest_endpoint *endpoint; /* NULL: another source of this process has it */
+    ingest_endpoint *endpoint;
+    bool             started, reads_only;
     wr_source_vt     vt;       /* without what the inner one cannot do */
 } ingest_source;
 
 static wr_source *inner(wr_source *base) { return ((ingest_source *)base)->inner; }
 
+static wr_status start(ingest_source *s, wr_err *err) {
+    bool mine;
+    s->started = true;
+    return ingest_endpoint_start(s->endpoint, &mine, err);
+}
+
 static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *out, wr_next *state, int64_t *retry_us, wr_err *err) {
     ingest_source *s = (ingest_source *)base;
-    if (s->endpoint) WR_TRY(ingest_endpoint_broken(s->endpoint, err));
+    if (!s->started && !s->reads_only) WR_TRY(start(s, err));
+    WR_TRY(ingest_endpoint_broken(s->endpoint, err));
     return s->inner->vt->next(s->inner, held, out, state, retry_us, err);
 }
 static wr_status source_decode(wr_source *b, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *err) { return inner(b)->vt->decode(inner(b), worker, chunk, out, err); }
@@ -28,7 +37,10 @@ static void      source_partition_name(wr_source *b, uint32_t p, wr_sbuf *out) {
 static bool      source_partition_done(wr_source *b, uint32_t p) { return inner(b)->vt->partition_done(inner(b), p); }
 static void      source_save(wr_source *b, wr_sbuf *out) { inner(b)->vt->save(inner(b), out); }
 static wr_status source_load(wr_source *b, wr_reader *in, wr_err *err) { return inner(b)->vt->load(inner(b), in, err); }
-static wr_status source_until(wr_source *b, wr_reader *in, wr_err *err) { return inner(b)->vt->until(inner(b), in, err); }
+static wr_status source_until(wr_source *b, wr_reader *in, wr_err *err) {
+    ((ingest_source *)b)->reads_only = true;
+    return inner(b)->vt->until(inner(b), in, err);
+}
 static bool      source_at_limit(wr_source *b) { return inner(b)->vt->at_limit(inner(b)); }
 static void      source_progress(wr_source *b, uint64_t *done, uint64_t *total) { inner(b)->vt->progress(inner(b), done, total); }
 static bool      source_bounded(wr_source *b) { return inner(b)->vt->bounded(inner(b)); }
@@ -39,12 +51,12 @@ static wr_status source_again(wr_source *b, const wr_again *record, wr_chunk *ou
 static void source_lasting(wr_source *base, wr_str positions) {
     ingest_source *s = (ingest_source *)base;
     int64_t        next;
-    if (s->endpoint && log_saved_next(positions, 0, &next)) ingest_endpoint_consumed(s->endpoint, next);
+    if (log_saved_next(positions, 0, &next)) ingest_endpoint_consumed(s->endpoint, next);
 }
 
 static void source_describe(wr_source *base, wr_sbuf *out) {
     ingest_source *s = (ingest_source *)base;
-    if (s->endpoint) ingest_endpoint_describe(s->endpoint, out), wr_sbuf_addz(out, ", ");
+    if (!s->reads_only) ingest_endpoint_describe(s->endpoint, out), wr_sbuf_addz(out, ", ");
     s->inner->vt->describe(s->inner, out);
 }
 
@@ -72,8 +84,9 @@ wr_status ingest_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sour
     WR_TRY(check_format(t, ctx));
     ingest_source *s = wr_calloc(1, sizeof *s);
     *s = (ingest_source){.base = {&source_vt}};
-    wr_status status = ctx->bounded_override ? WR_OK : ingest_endpoint_open(t, ctx, &s->endpoint, err); /* bounded: what is there is read, nothing is taken */
+    wr_status status = ingest_endpoint_new(t, ctx, &s->endpoint, err);
     if (status == WR_OK) status = log_source_new(t, ctx, &s->inner, err);
+    s->reads_only = ctx->bounded_override;
     if (status != WR_OK) {
         source_close(&s->base);
         return status;
