@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { META_MAX = 64 * 1024, AHEAD_BYTES = 256 * 1024, INDEX_MAX = 256 << 20 };
+enum { META_MAX = 64 * 1024, INDEX_MAX = 256 << 20 };
 
 void log_path(const char *path, const char *name, wr_sbuf *out) {
     wr_sbuf_clear(out);
@@ -192,17 +192,20 @@ wr_status index_read(wr_world *w, const char *path, uint32_t partition, int64_t 
 
 /* ---- walking ---- */
 
-/* At least `len` bytes from k->at on, if the file has them. */
+/* At least `len` bytes from k->at on, if the file has them; what is there already is kept. */
 static wr_status ahead(walker *k, size_t len, size_t *have, wr_err *err) {
-    if (k->at < k->from || k->at + len > k->from + k->ahead.len) {
-        size_t want = WR_MAX(len, (size_t)AHEAD_BYTES), got;
-        wr_sbuf_clear(&k->ahead);
-        k->from = k->at;
-        wr_sbuf_reserve(&k->ahead, want);
-        WR_TRY(k->world->vt->file_pread(k->world, k->file, k->ahead.at, want, k->at, &got, err));
-        k->ahead.len = got;
-    }
-    *have = k->ahead.len - (size_t)(k->at - k->from);
+    uint64_t end = k->from + k->ahead.len;
+    if (k->at < k->from || k->at > end) end = k->at;
+    *have = (size_t)(end - k->at);
+    if (*have >= len) return WR_OK;
+    size_t want = WR_MAX(len, k->step ? k->step : (size_t)WALK_STEP) - *have, got;
+    if (*have) memmove(k->ahead.at, k->ahead.at + (k->at - k->from), *have);
+    k->ahead.len = *have;
+    k->from = k->at;
+    wr_sbuf_reserve(&k->ahead, want);
+    WR_TRY(k->world->vt->file_pread(k->world, k->file, k->ahead.at + *have, want, k->at + *have, &got, err));
+    k->ahead.len += got;
+    *have += got;
     return WR_OK;
 }
 

@@ -121,6 +121,7 @@ wr_status wr_log_view_time(wr_log_view *view, uint32_t partition, int64_t time_m
 typedef struct wr_log_cursor wr_log_cursor;
 wr_log_cursor *wr_log_cursor_new(wr_log_view *view, uint32_t partition, int64_t offset); /* the view outlives it */
 void      wr_log_cursor_free(wr_log_cursor *cursor);
+size_t    wr_log_cursor_bytes(const wr_log_view *view); /* what a cursor reads ahead, while it is not at the end; a batch that is larger is held as a whole */
 int64_t   wr_log_cursor_offset(const wr_log_cursor *cursor); /* of the next record */
 typedef struct wr_log_piece { const uint8_t *bytes; size_t len; int64_t base, next; uint32_t n; size_t raw_len; int64_t segment; uint64_t at; } wr_log_piece; /* next: offset behind it; at: byte of its segment */
 /* The next batch, valid until the next call; len 0: at the visible end. Not taken until wr_log_cursor_take. Records below the cursor's offset are not meant. */

@@ -56,7 +56,9 @@ typedef struct walker {
     wr_sbuf   ahead;       /* bytes from `from` on */
     uint64_t  from, at;    /* the next batch begins at byte `at` */
     uint32_t  partition;
+    size_t    step;        /* 0: WALK_STEP */
 } walker;
+enum { WALK_STEP = 256 * 1024 };
 /* *bytes NULL: here is no whole batch that fits (end of file, torn, damaged). Else its head and bytes, valid until the next call. */
 wr_status walker_look(walker *k, batch_head *head, const uint8_t **bytes, wr_err *err);
 void      walker_free(walker *k); /* closes the file */

@@ -5,7 +5,7 @@
  * Start      each partition's first offset is made a number when the source is made: it is what the checkpoint says.
  * Tail       at the visible end the log's `commits` is looked at again, up to 500 times a second, 50 times when it is at rest.
  * Positions  with the log's id: one that was made anew at the same place is refused.
- * Bounds     one chunk of CHUNK_BYTES, or of one batch.
+ * Bounds     one chunk of CHUNK_BYTES, or of one batch; what the cursors read ahead (16 MiB over all partitions), charged.
  * Thread     next, save, load: under the turn lock; decode: any worker, sees only the chunk and what is its own.                                  */
 #include "connect/log/connector.h"
 #include <inttypes.h>
@@ -20,12 +20,12 @@ typedef struct log_source_part {
     bool           done;
 } log_source_part;
 
-typedef struct piece_note { size_t at, len; int64_t segment, base; uint64_t segment_at; } piece_note;
-typedef struct chunk_note { /* hangs on a chunk */
+typedef struct piece_note { const uint8_t *bytes; size_t len; int64_t segment, base; uint64_t segment_at; } piece_note;
+typedef struct chunk_note { /* hangs on a chunk, with its bytes */
+    wr_mem    *mem;
     uint32_t   partition, n;
     int64_t    from, to;     /* offsets that are meant */
-    size_t     raw_len;      /* of all records, unpacked */
-    wr_sbuf    bytes;        /* of the pieces; into the chunk's memory when it is complete */
+    size_t     len, raw_len; /* of all pieces; of all records, unpacked */
     piece_note pieces[PIECES_MAX];
 } chunk_note;
 
@@ -34,6 +34,8 @@ typedef struct log_worker { wr_record_reader *reader; wr_log_batch batch; } log_
 typedef struct log_source {
     wr_source         base;
     wr_world         *world;
+    wr_account       *acct;
+    int64_t           charged;
     wr_arena         *arena;
     wr_str            table;
     wr_span           at;
@@ -46,7 +48,6 @@ typedef struct log_source {
     bool              headers, bounded, limited, loaded;
     log_worker       *workers;
     log_source_part  *parts;
-    chunk_note       *note;   /* being filled */
     int               start, stop;
     int64_t           start_ms, stop_ms, wait_us;
     wr_str            start_offsets, stop_offsets;
@@ -90,6 +91,8 @@ static wr_status begin(log_source *s, wr_err *err) {
     WR_TRY(wr_log_view_open(s->world, s->path, &s->view, err));
     s->n_parts = wr_log_view_config(s->view)->partitions;
     s->parts = wr_calloc(s->n_parts, sizeof *s->parts);
+    s->charged = (int64_t)(s->n_parts * wr_log_cursor_bytes(s->view) + CHUNK_BYTES);
+    if (s->acct) wr_account_add(s->acct, s->charged);
     for (uint32_t p = 0; p < s->n_parts; p++) {
         int64_t first, end;
         WR_TRY(first_offset(s, p, &first, err));
@@ -101,14 +104,27 @@ static wr_status begin(log_source *s, wr_err *err) {
 
 /* ---- reading ---- */
 
-/* Batches of one partition into the note; none if there is nothing now. */
-static wr_status read_part(log_source *s, uint32_t p, wr_err *err) {
+static chunk_note *note_new(const log_source *s, uint32_t p) {
+    wr_mem     *mem = wr_mem_new(CHUNK_BYTES + sizeof(chunk_note) + 128 * 1024);
+    chunk_note *note = wr_mem_alloc(mem, sizeof *note);
+    note->mem = mem, note->partition = p, note->n = 0, note->len = note->raw_len = 0, note->from = s->parts[p].next, note->to = s->parts[p].end;
+    return note;
+}
+
+static void note_piece(chunk_note *note, const wr_log_piece *piece) {
+    uint8_t *bytes = wr_mem_alloc(note->mem, piece->len);
+    memcpy(bytes, piece->bytes, piece->len);
+    note->pieces[note->n++] = (piece_note){bytes, piece->len, piece->segment, piece->base, piece->at};
+    note->len += piece->len;
+    note->raw_len += piece->raw_len;
+}
+
+/* Batches of one partition; *note stays NULL if there are none now. */
+static wr_status read_part(log_source *s, uint32_t p, chunk_note **note, wr_err *err) {
     log_source_part *part = &s->parts[p];
-    chunk_note      *note = s->note;
     uint32_t         records = 0;
-    note->partition = p, note->n = 0, note->raw_len = 0, note->from = part->next, note->to = part->end;
-    wr_sbuf_clear(&note->bytes);
-    while (!part->done && note->n < PIECES_MAX && note->bytes.len < CHUNK_BYTES && records < WR_RECORDS_MAX) {
+    *note = NULL;
+    while (!part->done && (!*note || ((*note)->n < PIECES_MAX && (*note)->len < CHUNK_BYTES)) && records < WR_RECORDS_MAX) {
         wr_log_piece piece;
         WR_TRY(wr_log_cursor_peek(part->cursor, &piece, err));
         if (!piece.len) {
@@ -117,9 +133,8 @@ static wr_status read_part(log_source *s, uint32_t p, wr_err *err) {
             return WR_OK;
         }
         if (piece.base < part->end) {
-            note->pieces[note->n++] = (piece_note){note->bytes.len, piece.len, piece.segment, piece.base, piece.at};
-            wr_sbuf_add(&note->bytes, piece.bytes, piece.len);
-            note->raw_len += piece.raw_len;
+            if (!*note) *note = note_new(s, p);
+            note_piece(*note, &piece);
             records += piece.n;
         }
         wr_log_cursor_take(part->cursor, &piece);
@@ -129,26 +144,21 @@ static wr_status read_part(log_source *s, uint32_t p, wr_err *err) {
     return WR_OK;
 }
 
-static void give(log_source *s, uint32_t p, wr_chunk *out) {
-    const chunk_note *note = s->note;
-    *out = (wr_chunk){.partition = p, .last = s->parts[p].done && !s->limited};
-    if (!note->n) return;
-    wr_mem     *mem = wr_mem_new(sizeof *note + note->bytes.len + 1024);
-    chunk_note *copy = wr_mem_alloc(mem, sizeof *copy);
-    memcpy(copy, note, sizeof *copy);
-    copy->bytes = (wr_sbuf){.at = wr_mem_alloc(mem, note->bytes.len), .len = note->bytes.len};
-    memcpy(copy->bytes.at, note->bytes.at, note->bytes.len);
-    out->mem = mem, out->data = (const uint8_t *)copy->bytes.at, out->len = copy->bytes.len, out->rows_from = (uint64_t)(uintptr_t)copy;
-}
-
-static bool next_part(log_source *s, const uint64_t *held, uint32_t *which, wr_status *status, wr_err *err) {
+/* Something of a partition whose turn it is; false: there is nothing now, or *status says why not. */
+static bool read_next(log_source *s, const uint64_t *held, wr_chunk *out, wr_status *status, wr_err *err) {
     for (uint32_t k = 0; k < s->n_parts; k++) {
-        uint32_t p = (s->turn + k) % s->n_parts;
+        uint32_t    p = (s->turn + k) % s->n_parts;
+        chunk_note *note = NULL;
         if (s->parts[p].done || is_held(held, p)) continue;
-        *status = read_part(s, p, err);
-        if (*status != WR_OK) return false;
-        if (!s->note->n && !s->parts[p].done) continue;
-        *which = p;
+        *status = read_part(s, p, &note, err);
+        if (*status != WR_OK) {
+            if (note) wr_mem_unref(note->mem);
+            return false;
+        }
+        if (!note && !s->parts[p].done) continue;
+        *out = (wr_chunk){.partition = p, .last = s->parts[p].done && !s->limited};
+        if (note) out->mem = note->mem, out->data = (const uint8_t *)note, out->len = note->len, out->rows_from = (uint64_t)(uintptr_t)note;
+        s->turn = (p + 1) % s->n_parts;
         return true;
     }
     return false;
@@ -157,14 +167,11 @@ static bool next_part(log_source *s, const uint64_t *held, uint32_t *which, wr_s
 static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *out, wr_next *state, int64_t *retry_us, wr_err *err) {
     log_source *s = (log_source *)base;
     wr_status   status = WR_OK;
-    uint32_t    p;
     *out = (wr_chunk){0};
-    bool got = next_part(s, held, &p, &status, err);
-    if (!got && status == WR_OK && (status = wr_log_view_refresh(s->view, err)) == WR_OK) got = next_part(s, held, &p, &status, err);
+    bool got = read_next(s, held, out, &status, err);
+    if (!got && status == WR_OK && (status = wr_log_view_refresh(s->view, err)) == WR_OK) got = read_next(s, held, out, &status, err);
     if (status != WR_OK) return at_table(s, status, err);
     if (got) {
-        give(s, p, out);
-        s->turn = (p + 1) % s->n_parts;
         s->wait_us = WAIT_US;
         *state = WR_NEXT_CHUNK;
         return WR_OK;
@@ -214,7 +221,7 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
     for (uint32_t i = 0; i < c->n; i++) {
         const piece_note *piece = &c->pieces[i];
         wr_log_record     r;
-        bool              bad = wr_log_batch_open(&w->batch, chunk->data + piece->at, piece->len) != WR_OK;
+        bool              bad = wr_log_batch_open(&w->batch, piece->bytes, piece->len) != WR_OK;
         while (!bad && wr_log_batch_next(&w->batch, &r))
             if (r.offset >= c->from && r.offset < c->to) add_record(s, w, c, chunk->mem, &note, &r, out);
         if (bad || w->batch.bad) return at_table(s, wr_log_damaged(s->path, c->partition, piece->segment, piece->segment_at, piece->base, err), err);
@@ -321,8 +328,7 @@ static void source_close(wr_source *base) {
         wr_log_batch_free(&s->workers[i].batch);
     }
     wr_log_view_close(s->view);
-    if (s->note) wr_sbuf_free(&s->note->bytes);
-    wr_free(s->note);
+    if (s->acct) wr_account_add(s->acct, -s->charged);
     wr_free(s->parts);
     wr_free(s->workers);
     wr_arena_free(s->arena);
@@ -395,8 +401,8 @@ static bool check_metadata(const wr_table_info *t, wr_connect_ctx *ctx, bool *he
 wr_status log_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
     *out = NULL;
     log_source *s = wr_calloc(1, sizeof *s);
-    *s = (log_source){.base = {&source_vt}, .world = ctx->world, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .schema = t->schema, .n_physical = t->n_physical,
-                      .metadata_keys = t->metadata_keys, .n_workers = WR_MAX(ctx->n_workers, 1u), .wait_us = WAIT_US, .note = wr_calloc(1, sizeof *s->note)};
+    *s = (log_source){.base = {&source_vt}, .world = ctx->world, .acct = ctx->acct, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .schema = t->schema, .n_physical = t->n_physical,
+                      .metadata_keys = t->metadata_keys, .n_workers = WR_MAX(ctx->n_workers, 1u), .wait_us = WAIT_US};
     s->path = log_table_path(t, s->arena);
     int64_t    max_bytes = 0;
     wr_status  status = WR_OK;

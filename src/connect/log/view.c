@@ -101,12 +101,13 @@ void wr_log_cursor_free(wr_log_cursor *c) {
     wr_free(c);
 }
 
+size_t wr_log_cursor_bytes(const wr_log_view *v) { return WR_MAX(WR_MIN((size_t)(16 << 20) / v->config.partitions, (size_t)WALK_STEP), (size_t)16 * 1024); }
 int64_t wr_log_cursor_offset(const wr_log_cursor *c) { return c->offset; }
 
 static wr_status open_segment(wr_log_cursor *c, int64_t base, wr_err *err) {
     wr_sbuf path = {0};
     walker_free(&c->walk);
-    c->walk = (walker){.world = c->view->world, .partition = c->partition};
+    c->walk = (walker){.world = c->view->world, .partition = c->partition, .step = wr_log_cursor_bytes(c->view)};
     segment_path(c->view->path, c->partition, base, ".log", &path);
     wr_status status = c->view->world->vt->file_open(c->view->world, path.at, WR_OPEN_READ, &c->walk.file, err);
     c->segment = status == WR_OK ? base : -1;
@@ -206,6 +207,7 @@ wr_status wr_log_cursor_peek(wr_log_cursor *c, wr_log_piece *out, wr_err *err) {
         c->reached = next;
     }
     c->offset = WR_MAX(c->offset, WR_MIN(c->reached, end)); /* what compaction removed up to the end */
+    wr_sbuf_free(&c->walk.ahead); /* at rest it holds nothing */
     return WR_OK;
 }
 
