@@ -9,6 +9,7 @@
  *            sim --seed N [--verbose]                                   one of them, exactly as before
  *            sim --faults                                               every k-th call fails, for every job; then the power fails there
  *            sim --seeds N --faults                                     both
+ *            --appends: plain appends to the embedded log instead of jobs (appends.c)
  *            --golden FILE.test (again for more): its cases instead of the list of jobs
  *            --root DIR: where examples/ lies. Last line: N passed, N failed.                                                        */
 #include "sim.h"
@@ -21,7 +22,7 @@
 
 enum { DISTURBED_MAX = 6, TRACE_EVERY = 8, SECONDS_A_SEED = 30 };
 
-typedef struct options { const char *root, *job; uint64_t seeds, from, seed; bool one, verbose, faults; uint32_t processes; } options;
+typedef struct options { const char *root, *job; uint64_t seeds, from, seed; bool one, verbose, faults, appends; uint32_t processes; } options;
 static options opt = {.root = ".", .from = 1};
 
 /* ---- a job, planned once, with its right answer ---- */
@@ -263,7 +264,19 @@ static void on_alarm(int sig) {
     _exit(1);
 }
 
+static bool check_appends(uint64_t seed) {
+    char why[600];
+    snprintf(now, sizeof now, "sim --appends --seed %llu\n", (unsigned long long)seed);
+    alarm(SECONDS_A_SEED);
+    bool ok = sim_appends(seed, why, sizeof why);
+    if (!ok) printf("FAIL seed %llu, appends: %s\n  again: %s", (unsigned long long)seed, why, now);
+    alarm(0);
+    fflush(stdout);
+    return ok;
+}
+
 static bool check_seed(uint64_t seed) {
+    if (opt.appends) return check_appends(seed);
     run r;
     snprintf(now, sizeof now, "sim --seed %llu%s%s%s\n", (unsigned long long)seed, opt.job ? " --job '" : "", opt.job ? opt.job : "", opt.job ? "'" : "");
     alarm(SECONDS_A_SEED);
@@ -401,6 +414,7 @@ int main(int argc, char **argv) {
         const char *a = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         if (!strcmp(a, "--verbose")) opt.verbose = true;
         else if (!strcmp(a, "--faults")) opt.faults = true;
+        else if (!strcmp(a, "--appends")) opt.appends = true;
         else if (!strcmp(a, "--root")) opt.root = value, i++;
         else if (!strcmp(a, "--job")) opt.job = value, i++;
         else if (!strcmp(a, "--golden") && *value) {

@@ -57,3 +57,6 @@ bool           sim_jobs_from(const char *path); /* the cases of a golden file in
 void           sim_jobs_free(void);
 char    *sim_job_sql(const sim_job *job, const char *root); /* with the tables it reads; root: where examples/ lies. wr_free */
 void     sim_inputs(sim_world *w, const sim_job *job);
+
+/* ---- appends.c ---- */
+bool sim_appends(uint64_t seed, char *why, size_t cap); /* false: `why` says what is wrong */

@@ -136,16 +136,19 @@ static wr_status open_index(wr_log *log, uint32_t p, int64_t base, uint32_t n_en
     return status;
 }
 
-/* Plain batches that were not committed are written once more: perhaps a sync of them failed, and then another one does not say so again. */
-static wr_status write_again(wr_log *log, log_part *part, const tail *t, wr_err *err) {
-    const wr_world_vt *vt = log->world->vt;
-    size_t    len = (size_t)(t->walk.at - t->from), got = 0;
-    char     *bytes = wr_malloc(len);
-    wr_status status = vt->file_pread(log->world, t->walk.file, bytes, len, t->from, &got, err);
-    if (status == WR_OK) status = vt->file_truncate(log->world, part->file, t->from, err);
-    if (status == WR_OK) status = vt->file_write(log->world, part->file, bytes, got, err);
-    if (status == WR_OK) status = vt->file_sync(log->world, part->file, err);
-    wr_free(bytes);
+/* Plain batches that were not committed are written once more, beside: perhaps a sync of them failed, and then another one does not say so again; perhaps it did not,
+ * and they must not be lost now. Readers that have the old file open see that it is another one. */
+static wr_status write_again(wr_log *log, uint32_t p, int64_t base, wr_err *err) {
+    wr_sbuf file = {0}, tmp = {0}, dir = {0};
+    segment_path(log->path, p, base, ".log", &file);
+    segment_path(log->path, p, base, ".log.tmp", &tmp);
+    part_path(log->path, p, &dir);
+    wr_status status = wr_file_copy(log->world, file.at, tmp.at, err);
+    if (status == WR_OK) status = log->world->vt->rename(log->world, tmp.at, file.at, err);
+    if (status == WR_OK) status = log->world->vt->sync_dir(log->world, dir.at, err);
+    wr_sbuf_free(&file);
+    wr_sbuf_free(&tmp);
+    wr_sbuf_free(&dir);
     return status;
 }
 
@@ -163,8 +166,13 @@ static wr_status cut(wr_log *log, uint32_t p, const tail *t, bool again, wr_err 
     segment_path(log->path, p, s->base, ".log", &path);
     wr_status status = vt->file_open(log->world, path.at, WR_OPEN_WRITE | WR_OPEN_APPEND, &part->file, err);
     if (status == WR_OK && s->bytes > t->walk.at) status = vt->file_truncate(log->world, part->file, t->walk.at, err);
-    if (status == WR_OK && again && t->walk.at > t->from) status = write_again(log, part, t, err);
-    else if (status == WR_OK && s->bytes > t->walk.at) status = vt->file_sync(log->world, part->file, err);
+    if (status == WR_OK && s->bytes > t->walk.at) status = vt->file_sync(log->world, part->file, err);
+    if (status == WR_OK && again && t->walk.at > t->from) {
+        vt->file_close(log->world, part->file);
+        part->file = NULL;
+        status = write_again(log, p, s->base, err);
+        if (status == WR_OK) status = vt->file_open(log->world, path.at, WR_OPEN_WRITE | WR_OPEN_APPEND, &part->file, err);
+    }
     s->bytes = t->walk.at;
     part_path(log->path, p, &path);
     if (status == WR_OK && removed) status = vt->sync_dir(log->world, path.at, err);

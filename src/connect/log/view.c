@@ -20,6 +20,7 @@ struct wr_log_cursor {
     uint32_t     partition;
     int64_t      offset;      /* of the next record that is wanted */
     int64_t      segment;     /* base; -1: none is open */
+    uint64_t     inode;       /* of its file */
     int64_t      reached;     /* offset behind the last batch that was passed */
     walker       walk;
 };
@@ -109,8 +110,11 @@ static wr_status open_segment(wr_log_cursor *c, int64_t base, wr_err *err) {
     walker_free(&c->walk);
     c->walk = (walker){.world = c->view->world, .partition = c->partition, .step = wr_log_cursor_bytes(c->view)};
     segment_path(c->view->path, c->partition, base, ".log", &path);
-    wr_status status = c->view->world->vt->file_open(c->view->world, path.at, WR_OPEN_READ, &c->walk.file, err);
+    wr_file_info info = {0};
+    wr_status    status = c->view->world->vt->file_open(c->view->world, path.at, WR_OPEN_READ, &c->walk.file, err);
+    if (status == WR_OK) status = c->view->world->vt->file_info(c->view->world, c->walk.file, &info, err);
     c->segment = status == WR_OK ? base : -1;
+    c->inode = info.inode;
     c->reached = base;
     wr_sbuf_free(&path);
     return status;
@@ -139,6 +143,18 @@ static wr_status jump(wr_log_cursor *c, wr_err *err) {
     return status;
 }
 
+/* Is the file that is open still the one of that name? */
+static wr_status is_same(wr_log_cursor *c, bool *same, wr_err *err) {
+    wr_sbuf      path = {0};
+    wr_file_info info;
+    bool         exists;
+    segment_path(c->view->path, c->partition, c->segment, ".log", &path);
+    wr_status status = c->view->world->vt->stat(c->view->world, path.at, &info, &exists, err);
+    *same = exists && info.inode == c->inode;
+    wr_sbuf_free(&path);
+    return status;
+}
+
 /* The segment that has the cursor's offset, or, when one has been read to its end, the one after it. */
 static wr_status find_segment(wr_log_cursor *c, bool *found, wr_err *err) {
     segment_list list = {0};
@@ -150,7 +166,9 @@ static wr_status find_segment(wr_log_cursor *c, bool *found, wr_err *err) {
     int64_t start = list.n ? list.at[0].base : 0, end = wr_log_view_end(c->view, c->partition);
     wr_arr_free(&list);
     if (base < 0) return fail_not_there(c->view->path, c->partition, want, start, end, err);
-    if (base == c->segment) return WR_OK;
+    bool same = base == c->segment;
+    if (same) WR_TRY(is_same(c, &same, err));
+    if (same) return WR_OK;
     int64_t   reached = c->reached;
     bool      onward = c->segment >= 0 && base == reached;
     wr_status status = open_segment(c, base, err);

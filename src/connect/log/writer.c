@@ -446,7 +446,7 @@ static wr_status take_lock(wr_log *log, wr_err *err) {
     if (status == WR_OK && vt->file_lock) status = vt->file_lock(log->world, log->lock_file, &taken, err);
     if (status == WR_OK && !taken) {
         status = wr_fail(err, WR_IO, "WR372", "the log '%s' is open for append by another process, or another table of this one", log->path);
-        wr_err_hint(err, "a log has one writer at a time and any number of readers: stop the other one, or give this one a log of its own");
+        wr_err_hint(err, "a log has one writer at a time and any number of readers: stop the other one, or give this one a log of its own; two INSERTs of one script become one with UNION ALL");
     }
     wr_sbuf_free(&path);
     return status;
