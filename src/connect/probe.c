@@ -1,6 +1,8 @@
 /* connect/probe.c: see probe.h.                                                                                              */
 #include "connect/probe.h"
 #include "connect/parts.h"
+#include "format/records.h"
+#include "format/registry.h"
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -75,6 +77,66 @@ void wr_findings_json(const wr_findings *out, wr_sbuf *text) {
     wr_sbuf_addc(text, ']');
 }
 
+/* ---- what belongs to any table: the registry of its formats, its file of dead letters ---- */
+
+/* The options with another 'retry-timeout' of the format: the time limit is the doctor's. */
+static wr_options soon(const wr_options *options, const char *format, wr_probe_ctx *ctx) {
+    wr_option *at = wr_new_n(ctx->connect->arena, wr_option, options->n + 1);
+    wr_str     key = wr_str_of(wr_arena_printf(ctx->connect->arena, "%s.retry-timeout", format));
+    uint32_t   n = 0;
+    for (uint32_t i = 0; i < options->n; i++)
+        if (!wr_str_eq(options->at[i].key, key)) at[n++] = options->at[i];
+    at[n++] = (wr_option){.key = key, .value = wr_str_of(wr_arena_printf(ctx->connect->arena, "%lld ms", (long long)(ctx->timeout_us / 1000)))};
+    return (wr_options){n, at};
+}
+
+static void probe_registry(const wr_table_info *t, const wr_format *format, const wr_options *given, const char *side, wr_probe_ctx *ctx) {
+    if (!format) return;
+    wr_arena   *arena = ctx->connect->arena;
+    const char *url = wr_arena_printf(arena, "%s.url", format->name), *subject_key = wr_arena_printf(arena, "%s.subject", format->name);
+    if (!wr_options_find(given, url) || !strstr(format->name, "confluent")) return;
+    wr_options         options = soon(given, format->name, ctx);
+    const wr_option   *topic = wr_options_find(&t->options, "topic"), *named = wr_options_find(given, subject_key);
+    wr_str             subject = named ? named->value : wr_str_of(wr_arena_printf(arena, "%.*s-%s", WR_FMT(topic ? topic->value : t->name), side));
+    wr_registry       *registry = NULL;
+    wr_registry_schema latest;
+    wr_err             err = {0};
+    bool               found = false;
+    if (wr_registry_open(&options, format->specs, format->name, ctx->connect->world, &registry, ctx->connect->diags) != WR_OK) return;
+    if (wr_registry_latest(registry, subject, arena, &latest, &found, &err) != WR_OK) wr_find_err(ctx->out, "registry", &err);
+    else if (found) wr_find(ctx->out, WR_FOUND_FINE, "registry", "it answers; the latest schema of '%.*s' has the id %d", WR_FMT(subject), (int)latest.id);
+    else wr_find(ctx->out, WR_FOUND_FINE, "registry", "it answers; there is no schema of '%.*s' yet", WR_FMT(subject));
+    wr_registry_close(registry);
+}
+
+static void probe_formats(const wr_connector *c, const wr_table_info *t, wr_probe_ctx *ctx) {
+    wr_schema        physical = {t->n_physical, t->schema->fields};
+    wr_record_format records = {0};
+    uint32_t         before = ctx->connect->diags->n_errors;
+    if (c->records && !wr_record_format_read(&records, &physical, t->key, t->n_key, &t->options, t->at, c->upsert, ctx->role == WR_ROLE_SINK, ctx->connect->arena, ctx->connect->diags)) return;
+    if (c->records) probe_registry(t, records.key, &records.key_options, "key", ctx), probe_registry(t, records.value, &records.value_options, "value", ctx);
+    if (!c->needs_format || ctx->connect->diags->n_errors != before) return;
+    const wr_option *o = wr_options_find(&t->options, "format");
+    probe_registry(t, o ? wr_format_find(wr_str_trim(o->value)) : NULL, &t->options, "value", ctx);
+}
+
+static void probe_letters(const wr_table_info *t, wr_probe_ctx *ctx) {
+    wr_refusal_policy policy;
+    if (!wr_refusal_policy_read(&t->options, &policy, ctx->connect->diags) || policy.on_error != WR_ON_ERROR_DEAD_LETTER || !policy.path.len) return;
+    wr_str      dir = path_dir(policy.path);
+    const char *file = wr_arena_strndup(ctx->connect->arena, policy.path.ptr, policy.path.len), *refused;
+    wr_file_info info;
+    bool         there = false;
+    if (ctx->connect->world->vt->stat(ctx->connect->world, file, &info, &there, NULL) == WR_OK && there && (refused = wr_path_refused(file, true))) {
+        wr_find(ctx->out, WR_FOUND_FAULT, "dead letters", "cannot write '%s': %s", file, refused);
+        wr_find_todo(ctx->out, "chown or chmod '%s'", file);
+    } else if (!(there && info.is_dir)) {
+        wr_probe_writable_dir(ctx->connect->world, wr_arena_strndup(ctx->connect->arena, dir.ptr, dir.len), "dead letters", ctx->out);
+    } else {
+        wr_probe_writable_dir(ctx->connect->world, file, "dead letters", ctx->out);
+    }
+}
+
 /* ---- tables ---- */
 
 void wr_probe_table(const wr_connector *c, const wr_table_info *t, wr_probe_ctx *ctx) {
@@ -84,8 +146,9 @@ void wr_probe_table(const wr_connector *c, const wr_table_info *t, wr_probe_ctx 
     ctx->out->subject = wr_str_dup(ctx->out->arena, wr_sbuf_str(&name));
     wr_sbuf_free(&name);
     wr_diags *diags = ctx->connect->diags;
-    uint32_t  before = ctx->out->list.n, from = diags->list.n;
+    uint32_t  before = ctx->out->list.n, from = diags->list.n, errors = diags->n_errors;
     if (c->probe) c->probe(t, ctx);
+    if (diags->n_errors == errors) probe_formats(c, t, ctx), probe_letters(t, ctx);
     for (uint32_t i = from; i < diags->list.n; i++) { /* options that only the connector can judge */
         const wr_diag *d = &diags->list.at[i];
         wr_find(ctx->out, d->severity == WR_SEV_ERROR ? WR_FOUND_FAULT : WR_FOUND_WARNING, "options", "%s", d->message);

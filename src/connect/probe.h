@@ -49,7 +49,7 @@ uint32_t wr_findings_count(const wr_findings *out, wr_found found);
 void     wr_findings_text(const wr_findings *out, wr_sbuf *text);                       /* the table for people */
 void     wr_findings_json(const wr_findings *out, wr_sbuf *text);                       /* an array */
 
-/* Of a table as the plan has it; a connector without a probe is one note. */
+/* Of a table as the plan has it: the connector's probe, and what any table may have: a registry of schemas, a file of dead letters. */
 void     wr_probe_table(const wr_connector *connector, const wr_table_info *table, wr_probe_ctx *ctx);
 /* What probes share: files and directories. nearest: the path itself, or the nearest directory above it that is there. */
 bool     wr_probe_nearest(wr_world *world, wr_str path, wr_sbuf *out, wr_file_info *info);

@@ -154,6 +154,27 @@ static void promise_of(const wr_pnode *sink, const wr_lineage *lineage, wr_str n
     check_order(t, &proved, c, diags);
 }
 
+/* Several INSERTs into one table: what holds for all of them. What one of them does to a key may come before or after what another does. */
+static void join_promises(wr_contract *a, const wr_contract *b, wr_arena *arena) {
+    for (uint32_t i = 0; i < a->n && i < b->n; i++) {
+        wr_sbuf from = {0};
+        wr_sbuf_printf(&from, "%.*s%s%.*s", WR_FMT(a->columns[i].from), a->columns[i].from.len && b->columns[i].from.len ? ", " : "", WR_FMT(b->columns[i].from));
+        if (!wr_str_eq(a->columns[i].from, b->columns[i].from)) a->columns[i].from = wr_str_dup(arena, wr_sbuf_str(&from));
+        wr_sbuf_free(&from);
+    }
+    a->changes = WR_MAX(a->changes, b->changes);
+    a->delivery = WR_MIN(a->delivery, b->delivery);
+    if (a->order != WR_ORDER_PARTITION || b->order != WR_ORDER_PARTITION) a->order = WR_ORDER_NONE, a->n_order = 0;
+    if (!wr_str_eq(a->event_time, b->event_time)) a->event_time = WR_STR("");
+    a->lateness_us = a->event_time.len && a->lateness_us >= 0 && b->lateness_us >= 0 ? WR_MAX(a->lateness_us, b->lateness_us) : -1;
+}
+
+static wr_contract *same_table(wr_contracts *all, wr_str table) {
+    for (uint32_t i = 0; i < all->n; i++)
+        if (wr_str_eq(all->at[i].table, table)) return &all->at[i];
+    return NULL;
+}
+
 /* ---- needs ---- */
 
 static bool has_column(const wr_contract *c, wr_str name) {
@@ -193,7 +214,9 @@ void wr_contracts_of(const wr_job_plan *job, wr_str name, wr_str file, wr_arena 
         wr_contract        c;
         if (n->kind == WR_P_SINK && !n->sink.is_result) {
             promise_of(n, lineage, name, file, arena, diags, &c);
-            wr_arr_apush(arena, promises, c);
+            wr_contract *other = same_table(promises, c.table);
+            if (other) join_promises(other, &c, arena);
+            else wr_arr_apush(arena, promises, c);
         }
         if (!s) continue;
         need_of(n, s, name, file, arena, diags, &c);

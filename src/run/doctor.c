@@ -33,6 +33,41 @@ static bool has_checkpoint(const wr_run_opts *o) {
     return has;
 }
 
+static void look_at_table(wr_job *job, wr_str connector, const wr_table_info *info, wr_role role, bool goes_on, int64_t timeout_us, wr_findings *out) {
+    const wr_connector *c = wr_connector_find(connector);
+    if (!c) return; /* the plan has refused it */
+    wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
+    *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = job->opts.acct, .diags = job->opts.diags, .tz = job->plan->tz, .n_workers = job->n_workers,
+                            .batch_rows = job->batch_rows, .bounded_override = job->opts.force_bounded, .tail_override = job->opts.force_tail, .print_style = "table"};
+    int64_t      every = job->opts.checkpoint_interval_us ? job->opts.checkpoint_interval_us : CHECKPOINT_EVERY_US;
+    wr_probe_ctx probe = {.role = role, .timeout_us = timeout_us, .connect = ctx, .checkpoints = job->opts.state_dir != NULL, .interval_us = every, .goes_on = goes_on, .out = out};
+    wr_probe_table(c, info, &probe);
+}
+
+/* A table for dead letters is in no node of the plan: as it is declared. */
+static void letters_info(wr_job *job, const wr_table *t, wr_table_info *out) {
+    wr_field  *fields = wr_new_n(job->arena, wr_field, t->n_columns + 1);
+    wr_schema *schema = wr_new(job->arena, wr_schema);
+    uint32_t  *key = wr_new_n(job->arena, uint32_t, t->n_key + 1);
+    *out = (wr_table_info){.name = t->name, .schema = schema, .key = key, .options = {t->n_options, (const wr_option *)(const void *)t->options}, .at = t->at};
+    for (uint32_t i = 0; i < t->n_columns; i++)
+        if (t->columns[i].kind == WR_COLUMN_PHYSICAL) fields[schema->n++] = (wr_field){t->columns[i].name, t->columns[i].type};
+    schema->fields = fields;
+    out->n_physical = schema->n;
+    for (uint32_t i = 0; i < t->n_key; i++) {
+        int col = wr_schema_find(schema, t->columns[t->key[i]].name);
+        if (col >= 0) key[out->n_key++] = (uint32_t)col;
+    }
+}
+
+static bool letters_seen(const wr_job_plan *plan, uint32_t before, const wr_table *table) {
+    for (uint32_t i = 0; i < before; i++) {
+        const wr_pnode *p = plan->nodes.at[i];
+        if ((p->kind == WR_P_SOURCE && p->source.letters == table) || (p->kind == WR_P_SINK && p->sink.letters == table)) return true;
+    }
+    return false;
+}
+
 static void look_at_tables(wr_job *job, int64_t timeout_us, wr_findings *out) {
     const wr_job_plan *plan = job->plan;
     bool               goes_on = has_checkpoint(&job->opts);
@@ -43,14 +78,11 @@ static void look_at_tables(wr_job *job, int64_t timeout_us, wr_findings *out) {
         if (!table || seen(plan, i, table, p->kind)) continue;
         wr_table_info info;
         table_info_of(job, p, &info);
-        const wr_connector *c = wr_connector_find(table->connector);
-        if (!c) continue; /* the plan has refused it */
-        wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
-        *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = &job->accts[p->index], .diags = job->opts.diags, .tz = plan->tz,
-                                .n_workers = job->n_workers, .batch_rows = job->batch_rows, .bounded_override = job->opts.force_bounded, .tail_override = job->opts.force_tail, .print_style = "table"};
-        int64_t      every = job->opts.checkpoint_interval_us ? job->opts.checkpoint_interval_us : CHECKPOINT_EVERY_US;
-        wr_probe_ctx probe = {.role = role, .timeout_us = timeout_us, .connect = ctx, .checkpoints = job->opts.state_dir != NULL, .interval_us = every, .goes_on = goes_on, .out = out};
-        wr_probe_table(c, &info, &probe);
+        look_at_table(job, table->connector, &info, role, goes_on, timeout_us, out);
+        const wr_table *refused = p->kind == WR_P_SOURCE ? p->source.letters : p->kind == WR_P_SINK ? p->sink.letters : NULL;
+        if (!refused || seen(plan, plan->nodes.n, refused, WR_P_SINK) || letters_seen(plan, i, refused)) continue;
+        letters_info(job, refused, &info);
+        look_at_table(job, refused->connector, &info, WR_ROLE_SINK, goes_on, timeout_us, out);
     }
 }
 
