@@ -1,8 +1,8 @@
 /* connect/probe.c: see probe.h.                                                                                              */
 #include "connect/probe.h"
+#include "connect/messages.h"
 #include "connect/parts.h"
 #include "format/records.h"
-#include "format/registry.h"
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -79,47 +79,6 @@ void wr_findings_json(const wr_findings *out, wr_sbuf *text) {
 
 /* ---- what belongs to any table: the registry of its formats, its file of dead letters ---- */
 
-/* The options with another 'retry-timeout' of the format: the time limit is the doctor's. */
-static wr_options soon(const wr_options *options, const char *format, wr_probe_ctx *ctx) {
-    wr_option *at = wr_new_n(ctx->connect->arena, wr_option, options->n + 1);
-    wr_str     key = wr_str_of(wr_arena_printf(ctx->connect->arena, "%s.retry-timeout", format));
-    uint32_t   n = 0;
-    for (uint32_t i = 0; i < options->n; i++)
-        if (!wr_str_eq(options->at[i].key, key)) at[n++] = options->at[i];
-    at[n++] = (wr_option){.key = key, .value = wr_str_of(wr_arena_printf(ctx->connect->arena, "%lld ms", (long long)(ctx->timeout_us / 1000)))};
-    return (wr_options){n, at};
-}
-
-static void probe_registry(const wr_table_info *t, const wr_format *format, const wr_options *given, const char *side, wr_probe_ctx *ctx) {
-    if (!format) return;
-    wr_arena   *arena = ctx->connect->arena;
-    const char *url = wr_arena_printf(arena, "%s.url", format->name), *subject_key = wr_arena_printf(arena, "%s.subject", format->name);
-    if (!wr_options_find(given, url) || !strstr(format->name, "confluent")) return;
-    wr_options         options = soon(given, format->name, ctx);
-    const wr_option   *topic = wr_options_find(&t->options, "topic"), *named = wr_options_find(given, subject_key);
-    wr_str             subject = named ? named->value : wr_str_of(wr_arena_printf(arena, "%.*s-%s", WR_FMT(topic ? topic->value : t->name), side));
-    wr_registry       *registry = NULL;
-    wr_registry_schema latest;
-    wr_err             err = {0};
-    bool               found = false;
-    if (wr_registry_open(&options, format->specs, format->name, ctx->connect->world, &registry, ctx->connect->diags) != WR_OK) return;
-    if (wr_registry_latest(registry, subject, arena, &latest, &found, &err) != WR_OK) wr_find_err(ctx->out, "registry", &err);
-    else if (found) wr_find(ctx->out, WR_FOUND_FINE, "registry", "it answers; the latest schema of '%.*s' has the id %d", WR_FMT(subject), (int)latest.id);
-    else wr_find(ctx->out, WR_FOUND_FINE, "registry", "it answers; there is no schema of '%.*s' yet", WR_FMT(subject));
-    wr_registry_close(registry);
-}
-
-static void probe_formats(const wr_connector *c, const wr_table_info *t, wr_probe_ctx *ctx) {
-    wr_schema        physical = {t->n_physical, t->schema->fields};
-    wr_record_format records = {0};
-    uint32_t         before = ctx->connect->diags->n_errors;
-    if (c->records && !wr_record_format_read(&records, &physical, t->key, t->n_key, &t->options, t->at, c->upsert, ctx->role == WR_ROLE_SINK, ctx->connect->arena, ctx->connect->diags)) return;
-    if (c->records) probe_registry(t, records.key, &records.key_options, "key", ctx), probe_registry(t, records.value, &records.value_options, "value", ctx);
-    if (!c->needs_format || ctx->connect->diags->n_errors != before) return;
-    const wr_option *o = wr_options_find(&t->options, "format");
-    probe_registry(t, o ? wr_format_find(wr_str_trim(o->value)) : NULL, &t->options, "value", ctx);
-}
-
 static void probe_letters(const wr_table_info *t, wr_probe_ctx *ctx) {
     wr_refusal_policy policy;
     if (!wr_refusal_policy_read(&t->options, &policy, ctx->connect->diags) || policy.on_error != WR_ON_ERROR_DEAD_LETTER || !policy.path.len) return;
@@ -139,6 +98,31 @@ static void probe_letters(const wr_table_info *t, wr_probe_ctx *ctx) {
 
 /* ---- tables ---- */
 
+/* What the formats of messages need: a registry of schemas. */
+static void probe_formats(const wr_connector *c, const wr_table_info *t, wr_probe_ctx *ctx) {
+    bool             write = ctx->role == WR_ROLE_SINK;
+    wr_arena        *arena = ctx->connect->arena;
+    wr_diags        *diags = ctx->connect->diags;
+    message_columns  columns = {.stored = {t->n_physical, t->schema->fields}};
+    wr_record_format format;
+    uint32_t        *key = wr_new_n(arena, uint32_t, t->n_key + 1), n_key = 0;
+    if (write && !message_columns_split(&columns, t, arena, diags)) return;
+    for (uint32_t k = 0; k < t->n_key; k++) {
+        int at = wr_schema_find(&columns.stored, t->schema->fields[t->key[k]].name);
+        if (at >= 0) key[n_key++] = (uint32_t)at;
+    }
+    if (!wr_record_format_read(&format, &columns.stored, key, n_key, &t->options, t->at, c->upsert, write, arena, diags)) return;
+    const wr_option *topic = wr_options_find(&t->options, "topic"), *path = wr_options_find(&t->options, "path");
+    wr_record_writer_opts opts = {.format = &format, .schema = &columns.stored, .tz = ctx->connect->tz, .world = ctx->connect->world,
+                                  .topic = topic ? wr_str_trim(topic->value) : path ? path_name(wr_str_trim(path->value)) : (wr_str){"", 0}};
+    wr_sbuf   said = {0};
+    wr_err    err = {0};
+    wr_status status = wr_record_format_probe(&opts, write, &said, diags, &err);
+    if (status != WR_OK && err.message[0]) wr_find_err(ctx->out, "registry", &err);
+    else if (status == WR_OK && said.len) wr_find(ctx->out, WR_FOUND_FINE, "registry", "%s", said.at);
+    wr_sbuf_free(&said);
+}
+
 void wr_probe_table(const wr_connector *c, const wr_table_info *t, wr_probe_ctx *ctx) {
     static const char *const ROLES[] = {"source", "sink", "lookup"};
     wr_sbuf                  name = {0};
@@ -148,7 +132,8 @@ void wr_probe_table(const wr_connector *c, const wr_table_info *t, wr_probe_ctx 
     wr_diags *diags = ctx->connect->diags;
     uint32_t  before = ctx->out->list.n, from = diags->list.n, errors = diags->n_errors;
     if (c->probe) c->probe(t, ctx);
-    if (diags->n_errors == errors) probe_formats(c, t, ctx), probe_letters(t, ctx);
+    if (diags->n_errors == errors && c->records) probe_formats(c, t, ctx);
+    if (diags->n_errors == errors) probe_letters(t, ctx);
     for (uint32_t i = from; i < diags->list.n; i++) { /* options that only the connector can judge */
         const wr_diag *d = &diags->list.at[i];
         wr_find(ctx->out, d->severity == WR_SEV_ERROR ? WR_FOUND_FAULT : WR_FOUND_WARNING, "options", "%s", d->message);

@@ -357,6 +357,22 @@ static void encoder_free(wr_encoder *base) {
     wr_free(e);
 }
 
+/* The writer, and the schema's text. */
+static wr_status prepare(avro_encoder *e, const wr_encoder_opts *opts, form f, wr_sbuf *text, wr_diags *diags) {
+    avro_names known = {0};
+    wr_span    at;
+    char       message[200];
+    bool       ok, legacy;
+    wr_str     own = option(&opts->options, f, "schema", &at);
+    const avro_schema *schema = own_schema(e->arena, &opts->options, f, &ok, diags);
+    if (!ok || !is_legacy(&opts->options, f, &legacy, diags)) return WR_USER;
+    if (schema) wr_sbuf_add_str(text, own);
+    else if (!avro_schema_of_columns(opts->schema, legacy, f == FORM_DEBEZIUM, names[f], text, diags)) return WR_USER;
+    if (!schema) schema = avro_schema_parse(e->arena, wr_sbuf_str(text), &known, message);
+    if (schema) e->writer = avro_writer_new(schema, opts->schema, f == FORM_DEBEZIUM, at, diags);
+    return e->writer ? WR_OK : WR_USER;
+}
+
 static wr_status register_schema(avro_encoder *e, const wr_encoder_opts *opts, form f, wr_str text, wr_diags *diags) {
     wr_registry *registry;
     wr_sbuf      subject = {0};
@@ -374,27 +390,32 @@ static wr_status register_schema(avro_encoder *e, const wr_encoder_opts *opts, f
 static wr_status encoder_new(const wr_encoder_opts *opts, form f, wr_encoder **out, wr_diags *diags) {
     avro_encoder *e = wr_calloc(1, sizeof *e);
     *e = (avro_encoder){.base = {encode, encoder_free}, .arena = wr_arena_new(NULL), .prefix = f != FORM_PLAIN};
-    wr_sbuf    derived = {0};
-    avro_names known = {0};
-    wr_span    at;
-    char       message[200];
-    bool       ok, legacy;
-    wr_str     text = option(&opts->options, f, "schema", &at);
-    const avro_schema *schema = own_schema(e->arena, &opts->options, f, &ok, diags);
+    wr_sbuf text = {0};
     *out = NULL;
-    ok = ok && is_legacy(&opts->options, f, &legacy, diags);
-    if (ok && !schema) {
-        ok = avro_schema_of_columns(opts->schema, legacy, f == FORM_DEBEZIUM, names[f], &derived, diags);
-        text = wr_sbuf_str(&derived);
-        if (ok) schema = avro_schema_parse(e->arena, text, &known, message);
-    }
-    if (ok && schema) e->writer = avro_writer_new(schema, opts->schema, f == FORM_DEBEZIUM, at, diags);
-    wr_status status = e->writer ? WR_OK : WR_USER;
-    if (status == WR_OK && f != FORM_PLAIN) status = register_schema(e, opts, f, text, diags);
-    wr_sbuf_free(&derived);
+    wr_status status = prepare(e, opts, f, &text, diags);
+    if (status == WR_OK && f != FORM_PLAIN) status = register_schema(e, opts, f, wr_sbuf_str(&text), diags);
+    wr_sbuf_free(&text);
     if (status != WR_OK) return encoder_free(&e->base), status;
     *out = &e->base;
     return WR_OK;
+}
+
+/* What a job with this table would ask of the registry when it starts. */
+static wr_status probe(const wr_encoder_opts *opts, form f, bool for_write, wr_sbuf *said, wr_diags *diags, wr_err *err) {
+    avro_encoder e = {.arena = wr_arena_new(NULL)};
+    wr_registry *registry = NULL;
+    wr_sbuf      text = {0}, subject = {0};
+    wr_status    status = wr_registry_open(&opts->options, all_specs[f], names[f], opts->world, &registry, diags);
+    if (status == WR_OK && for_write) status = prepare(&e, opts, f, &text, diags);
+    bool named = status == WR_OK && wr_registry_subject(opts, all_specs[f], names[f], &subject, for_write ? diags : NULL); /* sources may do without */
+    if (status == WR_OK && for_write && !named) status = WR_USER;
+    if (status == WR_OK) status = wr_registry_look(registry, wr_sbuf_str(&subject), "AVRO", for_write ? wr_sbuf_str(&text) : (wr_str){0}, said, err);
+    wr_registry_close(registry);
+    avro_writer_free(e.writer);
+    wr_arena_free(e.arena);
+    wr_sbuf_free(&text);
+    wr_sbuf_free(&subject);
+    return status;
 }
 
 /* ---- the formats ---- */
@@ -418,10 +439,12 @@ static wr_status debezium_decoder_new(const wr_decoder_opts *o, wr_decoder **out
 static wr_status plain_encoder_new(const wr_encoder_opts *o, wr_encoder **out, wr_diags *d) { return encoder_new(o, FORM_PLAIN, out, d); }
 static wr_status confluent_encoder_new(const wr_encoder_opts *o, wr_encoder **out, wr_diags *d) { return encoder_new(o, FORM_REGISTRY, out, d); }
 static wr_status debezium_encoder_new(const wr_encoder_opts *o, wr_encoder **out, wr_diags *d) { return encoder_new(o, FORM_DEBEZIUM, out, d); }
+static wr_status confluent_probe(const wr_encoder_opts *o, bool write, wr_sbuf *said, wr_diags *d, wr_err *err) { return probe(o, FORM_REGISTRY, write, said, d, err); }
+static wr_status debezium_probe(const wr_encoder_opts *o, bool write, wr_sbuf *said, wr_diags *d, wr_err *err) { return probe(o, FORM_DEBEZIUM, write, said, d, err); }
 
 const wr_format wr_format_avro = {.name = "avro", .specs = plain_specs, .changes = WR_FORMAT_APPEND, .can_write = true, .messages = true,
                                   .decoder_new = plain_decoder_new, .encoder_new = plain_encoder_new};
 const wr_format wr_format_avro_confluent = {.name = "avro-confluent", .specs = confluent_specs, .changes = WR_FORMAT_APPEND, .can_write = true, .messages = true,
-                                            .decoder_new = confluent_decoder_new, .encoder_new = confluent_encoder_new};
+                                            .decoder_new = confluent_decoder_new, .encoder_new = confluent_encoder_new, .probe = confluent_probe};
 const wr_format wr_format_debezium_avro = {.name = "debezium-avro-confluent", .specs = debezium_specs, .changes = WR_FORMAT_RETRACT, .can_write = true, .messages = true,
-                                           .decoder_new = debezium_decoder_new, .encoder_new = debezium_encoder_new};
+                                           .decoder_new = debezium_decoder_new, .encoder_new = debezium_encoder_new, .probe = debezium_probe};

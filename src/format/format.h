@@ -105,6 +105,8 @@ struct wr_format {
     bool                  newline_in_record; /* CSV: a chunk must be cut by split() below, not at any newline */
     wr_status (*decoder_new)(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags);
     wr_status (*encoder_new)(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags);
+    /* `weir doctor`: asks for what the format needs outside (a schema registry), changes nothing; said: what there is. WR_USER: diagnostics. NULL: it needs nothing. */
+    wr_status (*probe)(const wr_encoder_opts *opts, bool for_write, wr_sbuf *said, wr_diags *diags, wr_err *err);
     /* Length of the longest prefix of data that ends at a record's end; *state carries quoting over calls. NULL: cut at the last newline. */
     size_t (*split)(const uint8_t *data, size_t len, const wr_options *options, uint64_t *state);
 };

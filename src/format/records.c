@@ -436,6 +436,22 @@ wr_status wr_record_writer_new(const wr_record_writer_opts *opts, wr_record_writ
     return WR_OK;
 }
 
+wr_status wr_record_format_probe(const wr_record_writer_opts *opts, bool for_write, wr_sbuf *said, wr_diags *diags, wr_err *err) {
+    const wr_record_format *f = opts->format;
+    wr_arena *arena = wr_arena_new(NULL);
+    wr_status status = WR_OK;
+    for (int k = 0; k < 2 && status == WR_OK; k++) {
+        const wr_format *format = k ? f->key : f->value;
+        uint32_t        *columns;
+        if (!format || !format->probe) continue;
+        wr_encoder_opts e = {.schema = side_schema(arena, f, opts->schema, k, &columns), .options = k ? f->key_options : f->value_options, .tz = opts->tz, .world = opts->world, .topic = opts->topic, .key = k};
+        if (said->len) wr_sbuf_addz(said, "; ");
+        status = format->probe(&e, for_write, said, diags, err);
+    }
+    wr_arena_free(arena);
+    return status;
+}
+
 void wr_record_writer_free(wr_record_writer *w) {
     if (!w) return;
     if (w->value) w->value->free(w->value);

@@ -67,6 +67,8 @@ typedef struct wr_record_writer_opts {
 } wr_record_writer_opts;
 wr_status wr_record_writer_new(const wr_record_writer_opts *opts, wr_record_writer **out, wr_diags *diags);
 void      wr_record_writer_free(wr_record_writer *writer);
+/* `weir doctor`: what the formats of value and key need outside (wr_format.probe). said stays empty: nothing. */
+wr_status wr_record_format_probe(const wr_record_writer_opts *opts, bool for_write, wr_sbuf *said, wr_diags *diags, wr_err *err);
 /* Live rows [from, to) of the batch as messages: `put` gets key and value (ptr NULL: none; an upsert's deletion has no value), valid until it returns. A status
  * other than WR_OK ends it. */
 typedef wr_status (*wr_record_put)(void *self, wr_str key, wr_str value, uint32_t row, wr_err *err);

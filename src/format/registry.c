@@ -384,22 +384,31 @@ static wr_status post(registering *g, const char *before, const char *after, wr_
     return status;
 }
 
-static wr_status register_it(registering *g, wr_err *err) {
+/* *found: it is there already, g->id. *none: there is no such subject. Else it goes with what is there. */
+static wr_status fits(registering *g, const char *what, bool *found, bool *none, wr_err *err) {
+    wr_registry *r = g->r;
+    *found = *none = false;
+    WR_TRY(post(g, "/subjects/", "", err)); /* is it there already? then no right to write is needed */
+    *found = r->answer.status == 200 && wr_json_get_int(g->tree, "id", &g->id);
+    *none = r->answer.status == 404 && error_code(g->tree) == NO_SUBJECT;
+    if (*found || *none) return WR_OK;
+    if (r->answer.status != 404 || error_code(g->tree) != NO_SCHEMA) return refused(r, what, g->tree, err);
+    WR_TRY(post(g, "/compatibility/subjects/", "/versions/latest?verbose=true", err));
+    const wr_json_node *yes = wr_json_get(g->tree, "is_compatible");
+    *none = r->answer.status == 404 && (error_code(g->tree) == NO_VERSION || error_code(g->tree) == NO_SUBJECT);
+    if (r->answer.status != 200 && !*none) return refused(r, what, g->tree, err);
+    return yes && yes->kind == WR_JSON_BOOL && !yes->yes ? incompatible(r, g->subject, g->tree, err) : WR_OK;
+}
+
+static wr_status register_it(registering *g, bool really, wr_sbuf *said, wr_err *err) {
     wr_registry *r = g->r;
     char         what[200];
-    bool         none;
+    bool         found, none;
     snprintf(what, sizeof what, "subject '%.*s'", (int)WR_MIN(g->subject.len, 180u), g->subject.ptr);
-    WR_TRY(post(g, "/subjects/", "", err)); /* is it there already? then no right to write is needed */
-    if (r->answer.status == 200 && wr_json_get_int(g->tree, "id", &g->id)) return WR_OK;
-    none = r->answer.status == 404 && error_code(g->tree) == NO_SUBJECT;
-    if (!none && !(r->answer.status == 404 && error_code(g->tree) == NO_SCHEMA)) return refused(r, what, g->tree, err);
-    if (!none) {
-        WR_TRY(post(g, "/compatibility/subjects/", "/versions/latest?verbose=true", err));
-        const wr_json_node *yes = wr_json_get(g->tree, "is_compatible");
-        bool gone = r->answer.status == 404 && (error_code(g->tree) == NO_VERSION || error_code(g->tree) == NO_SUBJECT);
-        if (r->answer.status != 200 && !gone) return refused(r, what, g->tree, err);
-        if (yes && yes->kind == WR_JSON_BOOL && !yes->yes) return incompatible(r, g->subject, g->tree, err);
-    }
+    WR_TRY(fits(g, what, &found, &none, err));
+    if (said && found) wr_sbuf_printf(said, "%s has the schema, id %" PRId64, what, g->id);
+    else if (said) wr_sbuf_printf(said, none ? "%s is new" : "%s: the schema goes with what is there, and becomes a new version", what);
+    if (found || !really) return WR_OK;
     WR_TRY(post(g, "/subjects/", "/versions", err));
     if (r->answer.status == 409) return incompatible(r, g->subject, g->tree, err); /* another version came in between, or all versions count */
     if (r->answer.status == 200 && wr_json_get_int(g->tree, "id", &g->id)) return WR_OK;
@@ -410,10 +419,35 @@ wr_status wr_registry_register(wr_registry *r, wr_str subject, const char *type,
     wr_sbuf body = {0};
     put_schema(&body, type, schema);
     registering g = {.r = r, .arena = wr_arena_new(NULL), .subject = subject, .body = wr_sbuf_str(&body)};
-    wr_status   status = register_it(&g, err);
+    wr_status   status = register_it(&g, true, NULL, err);
     *id = (int32_t)g.id;
     wr_arena_free(g.arena);
     wr_sbuf_free(&body);
+    return status;
+}
+
+wr_status wr_registry_look(wr_registry *r, wr_str subject, const char *type, wr_str schema, wr_sbuf *said, wr_err *err) {
+    wr_arena           *arena = wr_arena_new(NULL);
+    wr_sbuf             body = {0};
+    const wr_json_node *tree = NULL;
+    r->opts.retry_us = 0; /* whoever looks wants to know how it is now */
+    wr_status           status = ask(r, "GET", "/subjects", (wr_str){0}, arena, &tree, err);
+    if (status == WR_OK && (r->answer.status != 200 || !tree || tree->kind != WR_JSON_ARRAY)) status = refused(r, "its subjects", tree, err);
+    if (status == WR_OK) wr_sbuf_printf(said, "%s answers, %u subject%s", r->urls[r->current], tree->n, tree->n == 1 ? "" : "s");
+    if (status == WR_OK && schema.ptr) {
+        put_schema(&body, type, schema);
+        registering g = {.r = r, .arena = arena, .subject = subject, .body = wr_sbuf_str(&body)};
+        wr_sbuf_addz(said, "; ");
+        status = register_it(&g, false, said, err);
+    } else if (status == WR_OK && subject.len) {
+        wr_registry_schema latest = {0};
+        bool               found = false;
+        status = wr_registry_latest(r, subject, arena, &latest, &found, err);
+        if (found) wr_sbuf_printf(said, "; the latest schema of '%.*s' has the id %" PRId32, WR_FMT(subject), latest.id);
+        else if (status == WR_OK) wr_sbuf_printf(said, "; there is no schema of '%.*s' yet", WR_FMT(subject));
+    }
+    wr_sbuf_free(&body);
+    wr_arena_free(arena);
     return status;
 }
 

@@ -54,6 +54,8 @@ wr_status wr_registry_plan(wr_registry *registry, int32_t id, void **plan, const
 wr_status wr_registry_latest(wr_registry *registry, wr_str subject, wr_arena *arena, wr_registry_schema *out, bool *found, wr_err *err);
 /* The id of the schema under the subject: what it has there, else it is checked against what is there (POST /compatibility) and registered. */
 wr_status wr_registry_register(wr_registry *registry, wr_str subject, const char *type, wr_str schema, int32_t *id, wr_err *err);
+/* Does the registry answer, and what would registering do (schema.ptr NULL: what is there), in words; changes nothing. Errors as wr_registry_register's. */
+wr_status wr_registry_look(wr_registry *registry, wr_str subject, const char *type, wr_str schema, wr_sbuf *said, wr_err *err);
 /* For sinks: the option 'subject', else TOPIC-value or TOPIC-key; a diagnostic if there is neither. */
 bool      wr_registry_subject(const wr_encoder_opts *opts, const wr_option_spec *specs, const char *name, wr_sbuf *out, wr_diags *diags);
 
