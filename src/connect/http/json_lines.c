@@ -18,9 +18,9 @@ static bool fail(scan *s, const char *why) { return s->why = why, false; }
 static bool take_string(scan *s, wr_str *out) {
     const char *from = s->at++;
     for (; s->at < s->end; s->at++) {
-        if (*s->at == '\\') s->at++;
+        if (*s->at == '\\' && s->at + 1 < s->end) s->at++;
         else if (*s->at == '"') return *out = (wr_str){from, (size_t)(++s->at - from)}, true;
-        else if (*s->at == '\n') return fail(s, "a string is not closed in its line");
+        if (*s->at == '\n') return fail(s, "a string is not closed in its line");
     }
     return fail(s, "a string is not closed");
 }

@@ -53,6 +53,7 @@ static void broken(void **state) {
     expect("{\"a", "", "!a string is not closed");
     expect("{\"a\nb\":1}", "", "!a string is not closed in its line");
     expect("\"\\", "", "!a string is not closed");
+    expect("{\"a\": \"b\\\nc\"}", "", "!a string is not closed in its line");
     wr_sbuf deep = {0};
     for (int i = 0; i < 300; i++) wr_sbuf_addc(&deep, '[');
     wr_sbuf_addc(&deep, ' ');

@@ -156,21 +156,23 @@ static void decode(wr_decoder *decoder, wr_str text, wr_decoded *d, wr_mem **mem
 
 /* One record a line of out->text. */
 static void judge_lines(tools *t, bool keep_bad, ingest_rows *out) {
-    wr_decoded d = {0};
+    static const wr_bad_record nothing = {.kind = WR_BAD_MALFORMED, .message = "there is no value"}; /* what a decoder passes over as blank */
+    wr_decoded d = {.want_lines = true};
     wr_mem    *mem;
     uint64_t   row = 0;
+    uint32_t   bad = 0, good = 0;
     decode(t->json, wr_sbuf_str(&out->text), &d, &mem);
-    uint32_t bad = 0;
     for (size_t at = 0; at < out->text.len; row++) {
         const char *stop = memchr(out->text.at + at, '\n', out->text.len - at);
         size_t      end = (size_t)(stop - out->text.at);
-        bool        is_bad = bad < d.bad.n && d.bad.at[bad].line == row;
-        if (is_bad) add_error(out, row + 1, &d.bad.at[bad++]);
-        else out->n_good++;
-        if (!is_bad || keep_bad) add_record(out, at, end);
+        bool        is_good = good < d.row_lines.n && d.row_lines.at[good] == row;
+        while (good < d.row_lines.n && d.row_lines.at[good] == row) good++;
+        const wr_bad_record *why = bad < d.bad.n && d.bad.at[bad].line == row ? &d.bad.at[bad++] : &nothing;
+        if (is_good) out->n_good++;
+        else add_error(out, row + 1, why);
+        if (is_good || keep_bad) add_record(out, at, end);
         at = end + 1;
     }
-    wr_assert(bad == d.bad.n);
     wr_decoded_free(&d);
     wr_mem_unref(mem);
 }
