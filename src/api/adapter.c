@@ -41,6 +41,13 @@ static wr_table_info info_of(wr_arena *arena, const wr_table *table, bool as_sou
 static int source_changes(const wr_table *table) {
     const wr_connector *c = wr_connector_find(table->connector);
     if (c && c->upsert) return WR_FORMAT_UPSERT;
+    if (c && c->changes) {
+        wr_arena     *arena = wr_arena_new(NULL);
+        wr_table_info info = info_of(arena, table, true);
+        int           gives = (int)c->changes(&info);
+        wr_arena_free(arena);
+        return gives;
+    }
     wr_str           name = table->format.len ? table->format : wr_table_option_get(table, "value.format");
     const wr_format *format = name.len ? wr_format_find(name) : NULL;
     return format ? (int)format->changes : WR_FORMAT_APPEND;
@@ -101,7 +108,7 @@ const wr_connector_ref *adapter_connector(wr_str name) {
     if (!ref && n_refs < CONNECTORS_MAX) {
         ref = &refs[n_refs++];
         *ref = (wr_connector_ref){.name = c->name, .is_source = c->source_new != NULL, .is_sink = c->sink_new != NULL, .parallel_sink = c->parallel_sink,
-                                  .needs_format = c->needs_format, .metadata = c->metadata, .source_changes = source_changes, .sink_takes = sink_takes,
+                                  .needs_format = c->needs_format, .partial_updates = c->partial_updates, .metadata = c->metadata, .source_changes = source_changes, .sink_takes = sink_takes,
                                   .guarantee = guarantee, .bounded = bounded, .lookup = lookup};
     }
     atomic_flag_clear(&lock);

@@ -46,6 +46,7 @@ wr_str wr_table_option_get(const wr_table *table, const char *key); /* ptr NULL 
 typedef struct wr_connector_ref {
     const char *name;
     bool        is_source, is_sink, parallel_sink, needs_format;
+    bool        partial_updates;                  /* upserts that may leave columns as they are: see WR_UNCHANGED_KEY in type/batch.h */
     const char *const *metadata;
     int (*source_changes)(const wr_table *table); /* 0 append, 1 upsert, 2 retract */
     int (*sink_takes)(const wr_table *table);     /* 0 append, 1 upsert by primary key, 2 all kinds */

@@ -129,11 +129,14 @@ static double share_done(const wr_job_status *s) {
 
 /* ---- queues ---- */
 static void lag_text(const wr_job_status *s, wr_sbuf *out) {
-    uint64_t behind = 0;
-    bool     any = false;
-    for (uint32_t i = 0; i < s->n_sources; i++)
+    uint64_t behind = 0, log = 0;
+    bool     any = false, any_log = false;
+    for (uint32_t i = 0; i < s->n_sources; i++) {
         if (s->sources[i].messages) behind += s->sources[i].behind, any = true;
+        if (s->sources[i].log) log += s->sources[i].behind, any_log = true;
+    }
     if (any) wr_sbuf_addz(out, ", lag "), add_count(out, behind);
+    if (any_log) wr_sbuf_addz(out, ", lag "), wr_text_size((int64_t)log, out);
 }
 
 static double per_s(uint64_t n, const wr_job_status *s) { return s->running_us > 0 ? (double)n * 1e6 / (double)s->running_us : 0; }
@@ -162,8 +165,10 @@ static void sources_json(const wr_job_status *s, wr_sbuf *out) {
         if (q->node->kind != WR_P_SOURCE) continue;
         wr_sbuf_printf(out, "%s{\"table\":", sep);
         wr_sbuf_add_json(out, q->node->source.table->name);
-        wr_sbuf_printf(out, ",\"unit\":\"%s\",\"read\":%" PRIu64 ",\"read_per_s\":%.0f,\"lag\":%" PRIu64 ",\"event_time_lag_us\":%" PRIi64 "}", q->messages ? "messages" : "bytes", q->done,
+        wr_sbuf_printf(out, ",\"unit\":\"%s\",\"read\":%" PRIu64 ",\"read_per_s\":%.0f,\"lag\":%" PRIu64 ",\"event_time_lag_us\":%" PRIi64 ",\"what\":", q->messages ? "messages" : "bytes", q->done,
                        per_s(q->done, s), q->behind, q->lag_us);
+        wr_sbuf_add_json(out, wr_str_of(q->what));
+        wr_sbuf_addc(out, '}');
         sep = ",";
     }
     wr_sbuf_addc(out, ']');
@@ -443,6 +448,8 @@ static void end_text(watch *w, const wr_job_plan *plan, const wr_job_status *s, 
     }
     queues_text(s, out);
     for (uint32_t i = 0; i < s->n_hot; i++) wr_sbuf_addz(out, "\nhot: "), wr_hot_key_text(&s->hot[i], out);
+    for (uint32_t i = 0; i < s->n_sources; i++)
+        if (s->sources[i].left[0]) wr_sbuf_printf(out, "\nread: %s\nleft: %s", s->sources[i].what, s->sources[i].left);
     wr_sbuf_addz(out, "\nwhere every row went:\n");
     wr_sbuf ledger = {0};
     bool    closes = wr_job_ledger_text(s, &ledger);
@@ -474,6 +481,10 @@ static void end_json(watch *w, const wr_job_status *s, wr_status status, wr_sbuf
     }
     wr_sbuf_addz(out, "],\"exchanges\":");
     wr_exchanges_json(s, out);
+    wr_sbuf_addz(out, ",\"left\":[");
+    for (uint32_t i = 0, n = 0; i < s->n_sources; i++)
+        if (s->sources[i].left[0]) wr_sbuf_addz(out, n++ ? "," : ""), wr_sbuf_add_json(out, wr_str_of(s->sources[i].left));
+    wr_sbuf_addc(out, ']');
     wr_sbuf_printf(out, ",\"checkpoints\":%" PRIu64 ",\"checkpoint_epoch\":%" PRIu64 ",\"last_checkpoint_us\":%" PRIi64 ",\"last_checkpoint_bytes\":%" PRIi64
                    ",\"closes\":%s,\"ledger\":", s->checkpoints, s->checkpoint_epoch, s->last_checkpoint_us, s->last_checkpoint_bytes,
                    closes ? "true" : "false");

@@ -48,6 +48,7 @@ typedef struct wr_connect_ctx {
     bool         one_file;           /* filesystem sink: 'path' is a file whatever its name looks like */
     const wr_refuse *refuse;         /* sinks: NULL: a row that cannot be taken is an error ('on-error' = 'fail') */
     bool         final_rows;         /* print: --final */
+    bool         keeps;              /* sources: checkpoints are on, so lasting() will be called */
     const char  *print_style;        /* result: "table", "jsonl", "changelog-jsonl", "changelog-csv" */
     void        *result_arg;         /* for an embedder's own result connector (wr_run_opts.result) */
 } wr_connect_ctx;
@@ -88,12 +89,14 @@ typedef struct wr_source_vt {
     void      (*describe)(wr_source *, wr_sbuf *out);                  /* "2 files, 34.1 MiB, bounded, from the start" */
     void      (*progress)(wr_source *, uint64_t *done, uint64_t *total); /* bytes or rows; total: known so far, also of an input without an end; 0 = unknown */
     bool      (*bounded)(wr_source *);
+    void      (*left)(wr_source *, wr_sbuf *out);                      /* what it leaves behind on a server when the job ends, and how that is removed; may be NULL */
     void      (*close)(wr_source *);
     /* What a refused record has beside its bytes: its key (ptr NULL: none), and members of a JSON object. NULL: nothing. Any worker. */
     void      (*beside)(wr_source *, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *key, wr_sbuf *context);
     /* A chunk that holds one record which was refused before, as it was or put right, to be decoded as if it came from there. Under the turn lock. NULL:
      * records cannot be put back. */
     wr_status (*again)(wr_source *, const wr_again *record, wr_chunk *out, wr_err *err);
+    bool        log;                 /* progress counts bytes of a database's log */
     bool        messages;            /* a bad record's offset is the message's own, not a byte of the partition */
 } wr_source_vt;
 struct wr_source { const wr_source_vt *vt; };
@@ -163,6 +166,8 @@ typedef struct wr_connector {
     bool                  needs_format;
     bool                  records, upsert; /* messages with key and value (format/records.h) instead; the key replaces */
     const char *const    *metadata;  /* readable metadata keys, ends with NULL; may be NULL */
+    wr_format_changes (*changes)(const wr_table_info *); /* sources without a format: what they give. NULL: inserts */
+    bool                  partial_updates; /* an upsert source: a row may leave columns as they are, see WR_UNCHANGED_KEY in type/batch.h */
     /* NULL = not a source / not a sink. Problems with options go to ctx->diags at the option's span (return WR_USER); the world's to err. */
     wr_status (*source_new)(const wr_table_info *, wr_connect_ctx *, wr_source **, wr_err *);
     wr_status (*sink_new)(const wr_table_info *, wr_connect_ctx *, wr_sink **, wr_err *);

@@ -4,6 +4,7 @@
  * Idea       per key the rows present, oldest first; the last is the visible one. Every input row (a -U with its +U: together) changes the list, and
  *            what comes out is the change of the visible row: +I, -D, or [-U] +U; nothing when it stays equal (NO_CHANGE).
  *            Plain mode keeps one row a key: an addition replaces it, a deletion clears it. Materialize keeps all, removes the first equal one.
+ *            Rows with columns that the source could not know (opts.unchanged) take them from the row of their key before they count.
  * Ledger     a deletion of what is not there: RETRACT_UNKNOWN, nothing emitted.
  * State      per key 48 bytes + the map's entry, per row its encoding + 24 bytes; bounded by the keys alive.
  * Thread     the worker that owns the key group.                                                                          */
@@ -15,6 +16,8 @@ typedef struct normalize {
     wr_join_base  base;   /* side 0 only */
     wr_kmap      *map;
     bool          emit_before, materialize;
+    uint32_t      n_cols;     /* stored and given */
+    const uint64_t *unchanged;
     wr_join_out   o;
     wr_join_probe probe;
 } normalize;
@@ -71,6 +74,44 @@ static wr_status emit_change(normalize *z, const wr_join_row *before, const wr_j
     return WR_OK;
 }
 
+static wr_status unknown_value(const char *why, wr_err *err) {
+    wr_fail(err, WR_DATA, "WR384", "a large value that an update did not touch was not sent, and %s", why);
+    wr_err_hint(err, "ALTER TABLE ... REPLICA IDENTITY FULL on the server: then the old row comes with every update");
+    return WR_DATA;
+}
+
+/* The row with what it leaves out taken from the one before it: a batch of its own, NULL if the row is whole. Rare: large values that an update left alone. */
+static wr_status fill_row(normalize *z, keyed *k, wr_batch *batch, uint32_t row, wr_batch **out, wr_err *err) {
+    const wr_vec *bits = &batch->cols[z->n_cols];
+    *out = NULL;
+    if (wr_vec_is_null(bits, row)) return WR_OK;
+    uint64_t           missing = (uint64_t)((const int64_t *)bits->data)[row];
+    const wr_join_row *before = visible(k);
+    const wr_join_side *side = &z->base.side[0];
+    if (!before) return unknown_value("no row of its key came before", err);
+    wr_batch *whole = wr_batch_new(z->n_cols, 4096);
+    wr_mem_keep(whole->mem, batch->mem);
+    whole->n_rows = 1;
+    for (uint32_t c = 0; c < z->n_cols; c++) wr_vec_init(&whole->cols[c], side->types[c], 1, true, whole->mem);
+    bool fine = wr_rowcodec_get(side->codec, wr_join_row_bytes(before), whole->cols, 0, whole->mem);
+    for (uint32_t c = 0; c < z->n_cols && fine; c++) {
+        uint64_t of = z->unchanged[c];
+        if (of & missing && of & ~missing) {
+            wr_batch_unref(whole);
+            return unknown_value("a computed column is made from it and from others", err);
+        }
+        if (!(of & missing)) wr_vec_gather(&whole->cols[c], &batch->cols[c], &(uint16_t){(uint16_t)row}, 1, whole->mem);
+    }
+    if (batch->row_wm_us) {
+        int64_t *late = wr_mem_alloc(whole->mem, sizeof *late);
+        *late = batch->row_wm_us[row];
+        whole->row_wm_us = late;
+    }
+    if (fine) *out = whole;
+    else wr_batch_unref(whole);
+    return fine ? WR_OK : wr_fail(err, WR_CORRUPT, "WR310", "a row of a normalization is damaged");
+}
+
 /* One input row, or a -U (row) and its +U (paired). */
 static wr_status apply(normalize *z, keyed *k, const wr_batch *batch, uint32_t row, int64_t paired, wr_out *out, wr_err *err) {
     wr_join_row *before = visible(k), *gone = NULL;
@@ -101,7 +142,10 @@ static wr_status on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *ou
         if (wr_batch_kind(batch, p->sel[i]) == WR_KIND_UPDATE_BEFORE && i + 1 < p->n && p->slot[i + 1] == p->slot[i] &&
             wr_batch_kind(batch, p->sel[i + 1]) == WR_KIND_UPDATE_AFTER)
             paired = p->sel[i + 1];
-        s = apply(z, k, batch, p->sel[i], paired, out, err);
+        wr_batch *whole = NULL;
+        if (z->unchanged && paired < 0 && wr_kind_adds(wr_batch_kind(batch, p->sel[i]))) s = fill_row(z, k, batch, p->sel[i], &whole, err);
+        if (whole) s = apply(z, k, whole, 0, -1, out, err), wr_batch_unref(whole);
+        else if (s == WR_OK) s = apply(z, k, batch, p->sel[i], paired, out, err);
         if (paired >= 0) p->slot[++i] = WR_SLOT_NONE;
     }
     uint32_t n = 0;
@@ -167,7 +211,10 @@ wr_op *wr_normalize_new(const wr_normalize_opts *opts, const wr_schema *input, w
     z->base.op.vt = &normalize_vt;
     const wr_schema none = {0};
     const wr_join_keys keys = {.n = opts->n_keys, .left = opts->keys, .right = opts->keys};
-    wr_join_base_init(&z->base, WR_JOIN_SEMI, &keys, NULL, input, &none, ctx); /* a join with nothing: only side 0 is output */
+    z->n_cols = input->n - (opts->unchanged != NULL);
+    z->unchanged = opts->unchanged;
+    const wr_schema stored = {z->n_cols, input->fields};
+    wr_join_base_init(&z->base, WR_JOIN_SEMI, &keys, NULL, &stored, &none, ctx); /* a join with nothing: only side 0 is output */
     z->emit_before = opts->emit_before;
     z->materialize = opts->materialize;
     wr_type *key_types = wr_new_n(z->base.arena, wr_type, opts->n_keys + 1);

@@ -46,6 +46,33 @@ static void upserts(void **state) {
     close_op(&f);
 }
 
+/* Updates that leave columns out take them from the row before; what cannot be known is an error, not a NULL. */
+static void unchanged_columns(void **state) {
+    (void)state;
+    static const uint64_t of[] = {1, 2, 4, 6}; /* d is made from v and w */
+    fixture f;
+    memset(&f, 0, sizeof f);
+    tk_init(&f.t, 2048);
+    f.in = tk_schema(&f.t, "k STRING, v INT, w STRING, d STRING, m BIGINT");
+    f.opts = (wr_normalize_opts){.n_keys = 1, .keys = KEY, .emit_before = true, .unchanged = of};
+    f.op = make(&f);
+    tk_send(&f.t, f.op, 0, f.in, "a 1 x 1x NULL; +U a 2 x 2x NULL; +U a 9 NULL NULL 6");
+    tk_expect(&f.t, "+I a 1 x 1x\n-U a 1 x 1x\n+U a 2 x 2x\n"); /* nothing but unknown values: as it was */
+    assert_int_equal(dropped(&f.t, WR_REASON_NO_CHANGE), 1);
+    assert_int_equal(tk_try_send(&f.t, f.op, 0, f.in, NULL, 0, "+U a 3 NULL NULL 4"), WR_DATA);
+    assert_int_equal(tk_try_send(&f.t, f.op, 0, f.in, NULL, 0, "+U b 3 NULL NULL 6"), WR_DATA);
+    close_op(&f);
+    static const uint64_t plain[] = {1, 2, 4, 8};
+    memset(&f, 0, sizeof f);
+    tk_init(&f.t, 1);
+    f.in = tk_schema(&f.t, "k STRING, v INT, w STRING, d STRING, m BIGINT");
+    f.opts = (wr_normalize_opts){.n_keys = 1, .keys = KEY, .emit_before = true, .unchanged = plain};
+    f.op = make(&f);
+    tk_send(&f.t, f.op, 0, f.in, "a 1 a_text_that_is_long NULL NULL; +U a 2 NULL NULL 12; b 1 y z NULL; +U b 2 NULL q 4; -D a NULL NULL NULL NULL");
+    tk_expect(&f.t, "+I a 1 a_text_that_is_long NULL\n-U a 1 a_text_that_is_long NULL\n+U a 2 a_text_that_is_long NULL\n+I b 1 y z\n-U b 1 y z\n+U b 2 y q\n-D a 2 a_text_that_is_long NULL\n");
+    close_op(&f);
+}
+
 /* Several rows share a sink's key; the last one counts, and when it goes the one before shows again (Flink's SinkUpsertMaterializer). */
 static void materialize(void **state) {
     (void)state;
@@ -107,6 +134,6 @@ static void random_upserts(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(upserts), cmocka_unit_test(materialize), cmocka_unit_test(random_upserts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(upserts), cmocka_unit_test(unchanged_columns), cmocka_unit_test(materialize), cmocka_unit_test(random_upserts)};
     return tk_run_tests(tests);
 }

@@ -374,6 +374,7 @@ typedef struct wr_normalize_opts {
     const uint32_t *keys;
     bool            emit_before;
     bool            materialize;        /* input is a retract changelog whose rows may share a key */
+    const uint64_t *unchanged;          /* not NULL: the input's last column is WR_UNCHANGED_KEY, and goes; for each other column the bits that it is made from */
 } wr_normalize_opts;
 wr_op *wr_normalize_new(const wr_normalize_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
 /* First n rows after skipping `offset`, by arrival (LIMIT without ORDER BY); single instance. */

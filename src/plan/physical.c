@@ -317,6 +317,39 @@ static void mark(const wr_expr *e, uint8_t *bits) {
     for (uint32_t i = 0; e->kind == WR_E_CALL && i < e->n_args; i++) mark(e->args[i], bits);
 }
 
+static uint64_t made_from(const wr_expr *e, uint32_t n_physical) {
+    uint64_t bits = e->kind == WR_E_COL && e->col < WR_MIN(n_physical, 63u) ? UINT64_C(1) << e->col : 0;
+    for (uint32_t i = 0; e->kind == WR_E_CALL && i < e->n_args; i++) bits |= made_from(e->args[i], n_physical);
+    return bits;
+}
+
+/* A source whose updates may leave columns out gives one column more, the last, which says which; the normalization takes it away again. */
+static const uint64_t *add_unchanged(phys *h, wr_pnode *node) {
+    pl           *p = h->p;
+    wr_p_source  *o = &node->source;
+    uint32_t      n = o->n_exprs, d = o->decoded.n, n_meta = d - o->n_physical;
+    wr_type       type = wr_type_of(WR_T_BIGINT);
+    wr_str        name = WR_STR(WR_UNCHANGED_KEY), *keys = wr_new_n(p->arena, wr_str, n_meta + 1);
+    wr_field     *decoded = wr_new_n(p->arena, wr_field, d + 1), *fields = wr_new_n(p->arena, wr_field, n + 1);
+    wr_expr     **exprs = wr_new_n(p->arena, wr_expr *, n + 1);
+    uint8_t      *needed = wr_new_n(p->arena, uint8_t, d + 2);
+    uint64_t     *from = wr_new_n(p->arena, uint64_t, n + 1);
+    memcpy(decoded, o->decoded.fields, d * sizeof *decoded);
+    memcpy(fields, node->schema.fields, n * sizeof *fields);
+    memcpy(keys, o->metadata_keys, n_meta * sizeof *keys);
+    memcpy(exprs, o->exprs, n * sizeof *exprs);
+    memcpy(needed, o->needed, d);
+    for (uint32_t i = 0; i < n; i++) from[i] = made_from(o->exprs[i], o->n_physical);
+    decoded[d] = fields[n] = (wr_field){name, type};
+    keys[n_meta] = name;
+    exprs[n] = wr_expr_col(p->arena, d, type, node->at);
+    needed[d] = 1;
+    o->decoded = (wr_schema){d + 1, decoded};
+    o->metadata_keys = keys, o->exprs = exprs, o->n_exprs = n + 1, o->needed = needed;
+    node->schema = (wr_schema){n + 1, fields};
+    return from;
+}
+
 static wr_pnode *source_node(phys *h, const wr_table *table) {
     pl      *p = h->p;
     psource *s = NULL;
@@ -356,8 +389,11 @@ static wr_pnode *source_node(phys *h, const wr_table *table) {
     bool      all = table->n_key > 0;
     for (uint32_t i = 0; i < table->n_key; i++) all &= (key[i] = s->pos[table->key[i]]) != UINT32_MAX;
     if (all) node->n_upsert_key = table->n_key, node->upsert_key = key, info.has_key = true;
+    const uint64_t *unchanged = ti->changes == 1 && ti->connector->partial_updates ? add_unchanged(h, node) : NULL;
     s->node = ph_put(h, node, info);
-    if (ti->changes == 1) s->node = ph_normalize(h, s->node, key, table->n_key, false, table->at);
+    if (ti->changes != 1) return s->node;
+    s->node = ph_normalize(h, s->node, key, table->n_key, false, table->at);
+    if (unchanged) s->node->schema.n--, s->node->normalize.unchanged = unchanged;
     return s->node;
 }
 

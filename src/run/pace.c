@@ -111,7 +111,7 @@ static void measure(wr_job *job, source *s) {
     bool local = s->p->source.rowtime && s->p->source.rowtime->type.id != WR_T_TIMESTAMP_LTZ;
     if (local) wall = wr_tz_to_local(job->plan->tz, wall);
     s->lag_us = greatest == WR_TIME_MIN ? 0 : WR_MAX(wall - greatest, (int64_t)0);
-    s->catching_up = s->behind && (s->lag_us ? s->lag_us > job->pace.lag_us : s->behind > (s->src->vt->messages ? BEHIND_MESSAGES : BEHIND_BYTES));
+    s->catching_up = s->behind && (s->lag_us ? s->lag_us > job->pace.lag_us : s->behind > (s->src->vt->messages && !s->src->vt->log ? BEHIND_MESSAGES : BEHIND_BYTES));
 }
 
 void pace_look(wr_job *job, source *s) {

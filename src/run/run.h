@@ -94,9 +94,11 @@ typedef struct wr_source_status {
     uint64_t        behind;        /* of them: known to be there and not read; also of an input that has no end */
     int64_t         lag_us;        /* event time behind the clock; 0 = not known */
     bool            catching_up;   /* both are large (scan.catch-up.lag) */
+    bool            log;           /* a database's log of changes: they count bytes of it */
     bool            messages;      /* a queue: done, total and behind (its consumer lag) count messages */
     uint32_t        n_partitions, n_partitions_done;
     int64_t         watermark_us, first_us, last_us; /* event time of the first row of this run, the latest of all; WR_TIME_MIN: none */
+    char            left[400];     /* what it leaves behind on a server when the job ends, and how that is removed; "" nothing */
     char            held_by[128];  /* the partition that holds the watermark back, "" if none */
     bool            ended, waiting;
 } wr_source_status;

@@ -69,7 +69,7 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
     *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = &job->buffer_acct, .diags = job->opts.diags, .tz = job->plan->tz,
                             .n_workers = job->n_workers, .batch_rows = job->batch_rows, .chunk_bytes = job->opts.chunk_bytes, .bounded_override = job->opts.force_bounded,
-                            .tail_override = job->opts.force_tail};
+                            .tail_override = job->opts.force_tail, .keeps = job->opts.state_dir != NULL};
     WR_TRY(c->source_new(&info, ctx, &s->src, err));
     s->refused.table = info.name;
     (void)wr_refusal_policy_read(&info.options, &s->refused.policy, job->opts.diags);

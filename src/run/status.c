@@ -65,10 +65,15 @@ static void describe_source(wr_job *job, source *s, wr_source_status *out) {
     wr_sbuf text = {0};
     s->src->vt->describe(s->src, &text);
     snprintf(out->what, sizeof out->what, "%.*s", WR_FMT(wr_sbuf_str(&text)));
+    if (s->src->vt->left) {
+        wr_sbuf_clear(&text);
+        s->src->vt->left(s->src, &text);
+        snprintf(out->left, sizeof out->left, "%.*s", WR_FMT(wr_sbuf_str(&text)));
+    }
     s->src->vt->progress(s->src, &out->done, &out->total);
     if (!s->src->vt->bounded(s->src)) out->total = 0;
     pace_look(job, s);
-    out->behind = s->behind, out->lag_us = s->lag_us, out->catching_up = s->catching_up && !s->ended, out->messages = s->src->vt->messages;
+    out->behind = s->behind, out->lag_us = s->lag_us, out->catching_up = s->catching_up && !s->ended, out->log = s->src->vt->log, out->messages = s->src->vt->messages && !out->log;
     out->n_partitions = s->src->vt->partitions(s->src);
     int holder = -1;
     for (uint32_t i = 0; i < s->parts.n; i++) {

@@ -22,6 +22,9 @@ enum { WR_BATCH_MAX = 2048 };
 struct wr_batch;
 struct wr_tz;
 typedef enum wr_kind { WR_KIND_INSERT, WR_KIND_UPDATE_BEFORE, WR_KIND_UPDATE_AFTER, WR_KIND_DELETE } wr_kind; /* +I -U +U -D */
+/* Metadata of a source that no table declares: a BIGINT, a set bit for each physical column (of the first 63) that an update did not touch and whose value is
+ * not known; NULL: the row is whole. Planned where a connector has partial_updates; the normalization behind the source fills the row and takes it out. */
+#define WR_UNCHANGED_KEY "unchanged"
 WR_INLINE bool wr_kind_adds(uint8_t kind) { return kind == WR_KIND_INSERT || kind == WR_KIND_UPDATE_AFTER; }
 const char *wr_kind_text(wr_kind kind);
 

@@ -24,22 +24,6 @@ typedef struct pg_lookup {
 
 static wr_status bad_value(const pg_lookup *s, uint32_t col, wr_str text, wr_err *err) { return lookup_bad_value(&s->schema->fields[col], s->conn.table, "", text, err); }
 
-static int hex(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
-
-/* \x0a1b */
-static bool put_bytes(wr_str text, wr_vec *vec, uint32_t row, wr_mem *mem) {
-    if (text.len < 2 || text.ptr[0] != '\\' || text.ptr[1] != 'x' || text.len % 2) return false;
-    size_t n = text.len / 2 - 1;
-    char  *out = wr_mem_alloc(mem, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        int a = hex(text.ptr[2 + i * 2]), b = hex(text.ptr[3 + i * 2]);
-        if (a < 0 || b < 0) return false;
-        out[i] = (char)(a << 4 | b);
-    }
-    ((wr_sview *)vec->data)[row] = wr_sview_copy(mem, out, n);
-    return true;
-}
-
 static wr_status read_value(const pg_lookup *s, const PGresult *r, int row, int at, uint32_t col, wr_vec *vec, uint32_t to, wr_mem *mem, wr_err *err) {
     if (pg.getisnull(r, row, at)) {
         if (!vec->type.nullable) return bad_value(s, col, WR_STR("NULL"), err);
@@ -47,19 +31,10 @@ static wr_status read_value(const pg_lookup *s, const PGresult *r, int row, int 
         return WR_OK;
     }
     size_t len = (size_t)pg.getlength(r, row, at);
-    char  *copy = wr_mem_alloc(mem, len + 2); /* a text of the column borrows it */
+    char  *copy = wr_mem_alloc(mem, len + 1); /* a text of the column borrows it */
     memcpy(copy, pg.getvalue(r, row, at), len);
     wr_str text = {copy, len};
-    switch (vec->type.id) {
-    case WR_T_BOOLEAN: ((uint8_t *)vec->data)[to] = *copy == 't'; return WR_OK;
-    case WR_T_BINARY:
-    case WR_T_VARBINARY: return put_bytes(text, vec, to, mem) ? WR_OK : bad_value(s, col, text, err);
-    case WR_T_TIMESTAMP_LTZ: /* the session's zone is UTC: ...+00 */
-        if (len > 3 && !memcmp(copy + len - 3, "+00", 3)) copy[len - 3] = 'Z', text.len = len - 2;
-        break;
-    default: break;
-    }
-    return wr_scalar_put(text, ' ', vec, to, mem) == WR_PUT_OK ? WR_OK : bad_value(s, col, text, err);
+    return pg_read_value(text, vec, to, mem) == WR_PUT_OK ? WR_OK : bad_value(s, col, text, err);
 }
 
 static wr_status read_rows(pg_lookup *s, const PGresult *r, wr_lookup_rows *out, wr_err *err) {

@@ -14,7 +14,7 @@ static void load(void) {
     missing = wr_library_import("libpq.so.5", imports, WR_COUNT_OF(imports));
 }
 
-static wr_status pg_load(wr_err *err) {
+wr_status pg_load(wr_err *err) {
     pthread_once(&once, load);
     if (!missing) return WR_OK;
     wr_fail(err, WR_IO, "WR366", "a PostgreSQL table needs libpq, and %s was not found", missing);
@@ -108,7 +108,7 @@ wr_status pg_fail(pg_conn *conn, PGresult *result, const char *doing, wr_err *er
         if (detail) wr_err_detail(err, "%s", detail);
         const char *hint = advice(code);
         if (hint) wr_err_hint(err, "%s", hint);
-        else if (!strncmp(code, "08", 2)) wr_err_hint(err, "is the server up, and 'url', 'username' and 'password' right?");
+        else if (!strncmp(code, "08", 2)) wr_err_hint(err, "is the server up, and are its address, the user and the password right?");
     }
     if (result) pg.clear(result);
     return status;
@@ -125,9 +125,10 @@ bool pg_refused(const pg_conn *conn) {
 }
 
 static wr_status connect_once(pg_conn *conn, wr_err *err) {
-    const char *keys[] = {"dbname", conn->user[0] ? "user" : "application_name", conn->password[0] ? "password" : "application_name", "application_name", "connect_timeout", NULL};
+    const char *keys[] = {"dbname", conn->user[0] ? "user" : "application_name", conn->password[0] ? "password" : "application_name", "application_name", "connect_timeout",
+                          conn->replication ? "replication" : NULL, "tcp_user_timeout", NULL};
     char        seconds[16];
-    const char *values[] = {conn->url, conn->user[0] ? conn->user : "weir", conn->password[0] ? conn->password : "weir", "weir", seconds, NULL};
+    const char *values[] = {conn->url, conn->user[0] ? conn->user : "weir", conn->password[0] ? conn->password : "weir", "weir", seconds, "database", "30000", NULL};
     snprintf(seconds, sizeof seconds, "%d", conn->connect_s);
     pg_close(conn);
     conn->c = pg.connectdbParams(keys, values, 1);
@@ -251,6 +252,104 @@ bool pg_put_value(wr_sbuf *out, const wr_vec *vec, uint32_t row, wr_sbuf *scratc
     case WR_T_MULTISET:
     case WR_T_ROW: return put_nested(out, vec, row, scratch);
     default: wr_vec_text(vec, row, NULL, out); return true;
+    }
+}
+
+/* ---- and back ---- */
+
+static int hex(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+/* \x0a1b */
+static wr_put put_bytes(wr_str text, wr_vec *vec, uint32_t row, wr_mem *mem) {
+    if (text.len < 2 || text.ptr[0] != '\\' || text.ptr[1] != 'x' || text.len % 2) return WR_PUT_TYPE;
+    size_t n = text.len / 2 - 1;
+    char  *out = wr_mem_alloc(mem, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        int a = hex(text.ptr[2 + i * 2]), b = hex(text.ptr[3 + i * 2]);
+        if (a < 0 || b < 0) return WR_PUT_TYPE;
+        out[i] = (char)(a << 4 | b);
+    }
+    ((wr_sview *)vec->data)[row] = wr_sview_borrow(out, n);
+    return WR_PUT_OK;
+}
+
+/* One element of an array's text from *p on, up to the ',' or '}' behind it. */
+static bool element(const char **p, const char *end, wr_mem *mem, wr_str *out, bool *is_null) {
+    bool quoted = *p < end && **p == '"';
+    if (quoted) ++*p;
+    const char *stop = *p;
+    while (stop < end && (quoted ? *stop != '"' : *stop != ',' && *stop != '}')) stop += *stop == '\\' && stop + 1 < end ? 2 : 1;
+    char *to = wr_mem_alloc(mem, (size_t)(stop - *p) + 1);
+    *out = (wr_str){to, 0};
+    *is_null = false;
+    for (; *p < stop; ++*p) {
+        if (**p == '\\' && ++*p == stop) return false;
+        to[out->len++] = **p;
+    }
+    if (quoted && (*p == end || *(*p)++ != '"')) return false;
+    *is_null = !quoted && wr_str_ieq(*out, WR_STR("NULL"));
+    return *p < end && (**p == ',' || **p == '}');
+}
+
+/* Elements between the braces that p has just entered. */
+static uint32_t count_elements(const char *p, const char *end) {
+    uint32_t n = 1, depth = 0;
+    bool     quoted = false;
+    if (p < end && *p == '}') return 0;
+    for (; p < end; p++) {
+        if (*p == '\\') p++;
+        else if (*p == '"') quoted = !quoted;
+        else if (quoted) continue;
+        else if (*p == '{') depth++;
+        else if (*p == '}' && !depth--) break;
+        else if (*p == ',' && !depth) n++;
+    }
+    return n;
+}
+
+/* {1,NULL,"a b"}, {{1,2},{3,4}}: as deep as the type is. */
+static wr_put put_array(const char **p, const char *end, wr_vec *vec, uint32_t row, wr_mem *mem) {
+    if (*p == end || *(*p)++ != '{') return WR_PUT_TYPE;
+    uint32_t n = count_elements(*p, end), at = wr_vec_grow(&vec->kids[0], n, mem);
+    for (uint32_t i = 0; i < n; i++) {
+        wr_str text;
+        bool   is_null;
+        wr_put put = WR_PUT_OK;
+        if (vec->kids[0].type.id == WR_T_ARRAY) {
+            put = put_array(p, end, &vec->kids[0], at + i, mem);
+        } else {
+            if (!element(p, end, mem, &text, &is_null) || (is_null && !vec->kids[0].type.nullable)) return WR_PUT_TYPE;
+            if (is_null) wr_vec_set_null(&vec->kids[0], at + i, mem);
+            else put = pg_read_value(text, &vec->kids[0], at + i, mem);
+        }
+        if (put != WR_PUT_OK) return put;
+        if (i + 1 < n && (*p == end || *(*p)++ != ',')) return WR_PUT_TYPE;
+    }
+    if (*p == end || *(*p)++ != '}') return WR_PUT_TYPE;
+    ((wr_list *)vec->data)[row] = (wr_list){at, n};
+    return WR_PUT_OK;
+}
+
+wr_put pg_read_value(wr_str text, wr_vec *vec, uint32_t row, wr_mem *mem) {
+    char zoned[64];
+    switch (vec->type.id) {
+    case WR_T_BOOLEAN: ((uint8_t *)vec->data)[row] = text.len && *text.ptr == 't'; return WR_PUT_OK;
+    case WR_T_BINARY:
+    case WR_T_VARBINARY: return put_bytes(text, vec, row, mem);
+    case WR_T_TIMESTAMP_LTZ: /* the session's zone is UTC: ...+00 */
+        if (text.len > 3 && text.len < sizeof zoned && !memcmp(text.ptr + text.len - 3, "+00", 3)) {
+            memcpy(zoned, text.ptr, text.len);
+            zoned[text.len - 3] = 'Z';
+            text = (wr_str){zoned, text.len - 2};
+        }
+        return wr_scalar_put(text, ' ', vec, row, mem);
+    case WR_T_ARRAY: {
+        const char *from = text.len && *text.ptr == '[' ? memchr(text.ptr, '=', text.len) : NULL, *end = text.ptr + text.len; /* [0:1]={...}: bounds that do not begin with 1 */
+        from = from ? from + 1 : text.ptr;
+        wr_put put = put_array(&from, end, vec, row, mem);
+        return put == WR_PUT_OK && from != end ? WR_PUT_TYPE : put;
+    }
+    default: return wr_scalar_put(text, ' ', vec, row, mem);
     }
 }
 

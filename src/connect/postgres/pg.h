@@ -1,4 +1,4 @@
-/* connect/postgres/pg.h: a connection to PostgreSQL, and what the sink and the look-ups of 'jdbc' share. Private to connect/postgres.
+/* connect/postgres/pg.h: a connection to PostgreSQL, and what the sink and the look-ups of 'jdbc' and the source 'postgres-cdc' share. Private to connect/postgres.
  *
  * Idea       libpq brings Kerberos and LDAP libraries with it, memory that a job without a database would pay for: its functions stand in one table that
  *            pg_load fills (dlopen); pg.NAME is PQNAME. Flink's connector name and options, so that a job moves there unchanged.
@@ -11,7 +11,7 @@
 
 #define PG_FUNCTIONS(F)                                                                                                                              \
     F(connectdbParams) F(status) F(errorMessage) F(finish) F(exec) F(execParams) F(resultStatus) F(resultErrorField) F(clear) F(ntuples) F(getvalue) \
-    F(getisnull) F(getlength) F(putCopyData) F(putCopyEnd) F(getResult)
+    F(getisnull) F(getlength) F(putCopyData) F(putCopyEnd) F(getResult) F(getCopyData) F(freemem) F(sendQuery) F(consumeInput) F(isBusy) F(socket) F(flush)
 typedef struct pg_table {
 #define F(name) __typeof__(PQ##name) *name;
     PG_FUNCTIONS(F)
@@ -24,12 +24,14 @@ typedef struct pg_conn {
     wr_str      name;                 /* of the SQL table */
     wr_span     at;
     const char *url, *user, *password, *table; /* table: quoted, with its schema */
+    bool        replication;          /* it speaks to the sender of the write-ahead log */
     PGconn     *c;
     int64_t     retry_us;
     int         connect_s;            /* how long one attempt to connect may take */
 } pg_conn;
 
 extern const wr_option_spec pg_specs[];
+wr_status pg_load(wr_err *err);
 /* Reads the options; strings in `arena`. WR_USER: diagnostics. */
 wr_status pg_open(pg_conn *conn, const wr_table_info *t, wr_arena *arena, wr_connect_ctx *ctx, wr_err *err);
 wr_status pg_connect(pg_conn *conn, wr_err *err); /* if it is not; settings of the session are made */
@@ -45,7 +47,12 @@ void pg_put_type(wr_sbuf *out, wr_type type);     /* the type of a column that h
 /* The value as COPY's text format has it. False: a text with a NUL byte, which PostgreSQL cannot hold. */
 bool pg_put_value(wr_sbuf *out, const wr_vec *vec, uint32_t row, wr_sbuf *scratch);
 
+/* The text of a value, as a session of ours has it, into the column; strings are borrowed. */
+wr_put pg_read_value(wr_str text, wr_vec *vec, uint32_t row, wr_mem *mem);
+
 wr_status pg_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err);
 wr_status pg_lookup_new(const wr_table_info *t, const uint32_t *keys, uint32_t n_keys, wr_connect_ctx *ctx, wr_lookup **out, wr_err *err);
 struct wr_probe_ctx;
 void pg_probe(const wr_table_info *t, struct wr_probe_ctx *ctx);
+void cdc_probe(const wr_table_info *t, struct wr_probe_ctx *ctx);
+wr_status cdc_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err);
