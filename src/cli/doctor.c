@@ -42,6 +42,18 @@ static void leave_out_fine(wr_findings *f) {
     f->list.n = kept;
 }
 
+/* Several jobs of a script: what was said of one is not said again (this machine, tables that both read). */
+static void leave_out_repeats(wr_findings *f) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < f->list.n; i++) {
+        const wr_finding *a = &f->list.at[i];
+        bool              again = false;
+        for (uint32_t k = 0; k < kept; k++) again |= wr_str_eq(a->subject, f->list.at[k].subject) && !strcmp(a->what, f->list.at[k].what) && wr_str_eq(a->said, f->list.at[k].said);
+        if (!again) f->list.at[kept++] = *a;
+    }
+    f->list.n = kept;
+}
+
 static int answer(wr_session *session, const doctor_args *args) {
     wr_status   status = wr_session_plan(session);
     wr_findings found = {.arena = wr_arena_new(NULL)};
@@ -54,6 +66,7 @@ static int answer(wr_session *session, const doctor_args *args) {
         jobs++;
         status = wr_session_doctor(session, i, args->timeout_us, &found, &err);
     }
+    leave_out_repeats(&found);
     uint32_t faults = wr_findings_count(&found, WR_FOUND_FAULT);
     if (args->job.quiet) leave_out_fine(&found);
     if (status != WR_OK) {

@@ -1,6 +1,6 @@
 /* connect/sqlite_probe.c: what `weir doctor` looks at of a table in an SQLite database: the file, the table, its columns, a unique key for upserts.
  *
- * Idea       the database is opened for reading only.                                                                    */
+ * Idea       the database is opened for reading only, and as one that nobody changes unless it has a log: else SQLite would make one to read it. */
 #include "connect/probe.h"
 #include "connect/sqlite_parts.h"
 
@@ -59,6 +59,24 @@ static bool look(sqlite3 *db, const wr_table_info *t, wr_str table, looked *out,
     return true;
 }
 
+/* A reader of a database in WAL mode makes the log and its index if they are not there; with `immutable` it does not. */
+static int open_to_read(wr_world *w, const char *path, sqlite3 **db) {
+    wr_sbuf      name = {0}, log = {0};
+    wr_file_info info;
+    bool         busy = false;
+    wr_sbuf_printf(&log, "%s-wal", path);
+    (void)!w->vt->stat(w, log.at, &info, &busy, NULL);
+    wr_sbuf_addz(&name, "file:");
+    for (const char *c = path; *c; c++)
+        if (strchr("%?#", *c)) wr_sbuf_printf(&name, "%%%02X", (unsigned char)*c);
+        else wr_sbuf_addc(&name, *c);
+    wr_sbuf_addz(&name, busy ? "?mode=ro" : "?mode=ro&immutable=1");
+    int code = sqlite3_open_v2(name.at, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+    wr_sbuf_free(&name);
+    wr_sbuf_free(&log);
+    return code;
+}
+
 static void judge(const wr_table_info *t, const looked *l, wr_str table, bool create, wr_probe_ctx *ctx) {
     wr_sbuf keys = {0}, quoted = {0};
     db_columns columns = db_columns_of(t, ctx->connect->arena);
@@ -110,7 +128,7 @@ void sqlite_probe(const wr_table_info *t, wr_probe_ctx *ctx) {
         wr_find_todo(ctx->out, there ? "chown or chmod '%s'" : "check 'path': '%s'", z);
         return;
     }
-    int code = sqlite3_open_v2(z, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    int code = open_to_read(w, z, &db);
     sqlite3_busy_timeout(db, (int)(ctx->timeout_us / 1000));
     if (code == SQLITE_OK && look(db, t, table.len ? table : t->name, &l, ctx->connect->arena)) {
         wr_find(ctx->out, WR_FOUND_FINE, "database", "'%s' can be read%s", z, sink ? " and written" : "");

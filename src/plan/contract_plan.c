@@ -111,6 +111,12 @@ static int delivery_of(const wr_pnode *sink) {
     return !strcmp(said, "exactly once") ? 2 : wr_str_starts(wr_str_of(said), WR_STR("exactly once")) ? 1 : 0;
 }
 
+static wr_span option_at(const wr_table *t, const char *key) {
+    for (uint32_t i = 0; i < t->n_options; i++)
+        if (wr_str_eq(t->options[i].key, wr_str_of(key))) return t->options[i].at;
+    return t->at;
+}
+
 /* More than the plan proves cannot be promised. */
 static void check_order(const wr_table *t, const wr_contract *proved, wr_contract *c, wr_diags *diags) {
     wr_contract_points points = {0};
@@ -119,17 +125,48 @@ static void check_order(const wr_table *t, const wr_contract *proved, wr_contrac
     wr_contract_breaks(proved, &want, arena, &points);
     for (uint32_t i = 0; i < points.n; i++) {
         const char *key = strcmp(points.at[i].what, "order") ? "contract.delivery" : "contract.order";
-        wr_span     at = t->at;
-        for (uint32_t k = 0; k < t->n_options; k++)
-            if (wr_str_eq(t->options[k].key, wr_str_of(key))) at = t->options[k].at;
-        wr_diags_add(diags, WR_SEV_ERROR, "WR348", at, "table '%.*s': '%s' promises more than the job holds", WR_FMT(t->name), key);
+        wr_diags_add(diags, WR_SEV_ERROR, "WR348", option_at(t, key), "table '%.*s': '%s' promises more than the job holds", WR_FMT(t->name), key);
         wr_diags_detail(diags, "%.*s", WR_FMT(points.at[i].said));
         wr_diags_hint(diags, "without the option the contract has what the plan proves");
     }
     wr_arena_free(arena);
 }
 
-static void promise_of(const wr_pnode *sink, const wr_lineage *lineage, wr_str name, wr_str file, wr_arena *arena, wr_diags *diags, wr_contract *c) {
+/* May this node leave rows out for what they are, not for what the query says? *why. */
+static bool leaves_out(const wr_pnode *n, wr_sbuf *why) {
+    if (n->kind == WR_P_SOURCE) {
+        const wr_table *t = n->source.table;
+        wr_str          policy = wr_str_trim(wr_table_option_get(t, "on-error"));
+        if (policy.len && !wr_str_ieq(policy, WR_STR("fail"))) wr_sbuf_printf(why, "bad records of '%.*s' are left out ('on-error' = '%.*s')", WR_FMT(t->name), WR_FMT(policy));
+        else if (n->source.future_guard_us) wr_sbuf_printf(why, "rows of '%.*s' dated far ahead are left out ('watermark.future-guard')", WR_FMT(t->name));
+        return why->len != 0;
+    }
+    bool waits = n->kind == WR_P_WINDOW_AGG || n->kind == WR_P_INTERVAL_JOIN || n->kind == WR_P_WINDOW_JOIN || n->kind == WR_P_MATCH || n->kind == WR_P_TIME_SORT || (n->kind == WR_P_OVER && n->over.time_col >= 0);
+    bool clock = (n->kind == WR_P_WINDOW_AGG && n->window_agg.window.proctime) || (n->kind == WR_P_INTERVAL_JOIN && n->interval_join.proctime);
+    if (waits && !clock) wr_sbuf_printf(why, "rows that come behind the watermark are left out at %u:%u (%s)", n->at.line, n->at.col, wr_pnode_kind_name(n->kind));
+    return why->len != 0;
+}
+
+static void check_completeness(const wr_job_plan *job, const wr_pnode *sink, const wr_contract *c, wr_diags *diags) {
+    wr_sbuf why = {0};
+    bool   *on_way = wr_calloc(job->nodes.n + 1, sizeof *on_way); /* inputs come first in the plan */
+    on_way[sink->index] = c->completeness >= 100;
+    for (uint32_t i = sink->index + 1; i-- > 0 && !why.len;) {
+        const wr_pnode *n = job->nodes.at[i];
+        if (!on_way[i] || leaves_out(n, &why)) continue;
+        for (uint32_t k = 0; k < n->n_inputs; k++) on_way[n->inputs[k].node->index] = true;
+        for (uint32_t k = 0; k < n->n_union; k++) on_way[n->union_inputs[k].node->index] = true;
+    }
+    if (why.len) {
+        wr_diags_add(diags, WR_SEV_ERROR, "WR348", option_at(sink->sink.table, "contract.completeness"), "table '%.*s': 'contract.completeness' promises more than the job holds", WR_FMT(c->table));
+        wr_diags_detail(diags, "%s", why.at);
+        wr_diags_hint(diags, "promise less than 100 %%; the ledger of a run says how many there are");
+    }
+    wr_free(on_way);
+    wr_sbuf_free(&why);
+}
+
+static void promise_of(const wr_job_plan *job, const wr_pnode *sink, const wr_lineage *lineage, wr_str name, wr_str file, wr_arena *arena, wr_diags *diags, wr_contract *c) {
     const wr_table  *t = sink->sink.table;
     const wr_schema *s = &sink->sink.write_schema;
     *c = (wr_contract){.table = t->name, .publisher = name, .file = file, .at = sink->at, .place = place_of(t, arena), .lateness_us = -1, .changes = changes_of(sink), .delivery = delivery_of(sink), .freshness_us = -1,
@@ -152,6 +189,7 @@ static void promise_of(const wr_pnode *sink, const wr_lineage *lineage, wr_str n
     wr_contract proved = *c;
     wr_contract_options(t, arena, diags, c);
     check_order(t, &proved, c, diags);
+    check_completeness(job, sink, c, diags);
 }
 
 /* Several INSERTs into one table: what holds for all of them. What one of them does to a key may come before or after what another does. */
@@ -213,7 +251,7 @@ void wr_contracts_of(const wr_job_plan *job, wr_str name, wr_str file, wr_arena 
         const wr_p_source *s = n->kind == WR_P_SOURCE ? &n->source : n->kind == WR_P_LOOKUP_JOIN ? &n->lookup.from : NULL;
         wr_contract        c;
         if (n->kind == WR_P_SINK && !n->sink.is_result) {
-            promise_of(n, lineage, name, file, arena, diags, &c);
+            promise_of(job, n, lineage, name, file, arena, diags, &c);
             wr_contract *other = same_table(promises, c.table);
             if (other) join_promises(other, &c, arena);
             else wr_arr_apush(arena, promises, c);

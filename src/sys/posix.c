@@ -389,9 +389,33 @@ static bool read_number(const char *path, int field, uint64_t *out) {
     return ok;
 }
 
+/* The least limit of a control group and of those above it; "max" does not scan. */
+static void least_of_groups(const char *root, const char *group, const char *file, uint64_t *least) {
+    char path[700], name[500];
+    snprintf(name, sizeof name, "%s", group);
+    for (char *slash; *name; *slash = 0) {
+        uint64_t bytes;
+        snprintf(path, sizeof path, "%s%s/%s", root, name[1] ? name : "", file);
+        if (read_number(path, 0, &bytes) && bytes < *least) *least = bytes;
+        slash = strrchr(name, '/');
+        if (!slash || (slash == name && !name[1])) return;
+        if (slash == name) slash++; /* the root is asked, too */
+    }
+}
+
 uint64_t wr_ram_bytes(void) {
-    uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE), group;
-    if (read_number("/sys/fs/cgroup/memory.max", 0, &group) && group < ram) ram = group; /* "max" does not scan */
+    uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    char     line[600];
+    FILE    *f = fopen("/proc/self/cgroup", "re");
+    while (f && fgets(line, sizeof line, f)) { /* 0::/path, and of the former kind 4:memory:/path */
+        char *kind = strchr(line, ':'), *group = kind ? strchr(kind + 1, ':') : NULL;
+        if (!group) continue;
+        *group++ = 0;
+        group[strcspn(group, "\n")] = 0;
+        if (!kind[1]) least_of_groups("/sys/fs/cgroup", group, "memory.max", &ram);
+        else if (!strcmp(kind + 1, "memory")) least_of_groups("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes", &ram);
+    }
+    if (f) fclose(f);
     return ram;
 }
 

@@ -229,6 +229,14 @@ static void look_at_transactions(probe *p) {
     wr_sbuf_free(&why);
 }
 
+/* Only a message would tell; a transaction would fence off a job that runs. */
+static void look_at_writing(probe *p) {
+    const char *protocol = text_option(p, "properties.security.protocol"), *user = text_option(p, "properties.sasl.username");
+    if (!*protocol || !strcasecmp(protocol, "PLAINTEXT")) return;
+    wr_find(p->out, WR_FOUND_NOTE, "rights", "whether '%s' may be written is not tried", p->topic);
+    wr_find_todo(p->out, "kafka-acls.sh --bootstrap-server %s --list --topic %s shows it: User:%s needs Write and Describe", p->servers, p->topic, *user ? user : "ANONYMOUS");
+}
+
 static void look_at_config(probe *p) {
     static const char *const keys[] = {"cleanup.policy", "retention.ms", "min.insync.replicas"};
     config  c[3] = {0};
@@ -296,7 +304,7 @@ void kafka_probe(const wr_table_info *t, wr_probe_ctx *ctx) {
     }
     if (look_at_brokers(&p) && look_at_topics(&p)) {
         look_at_config(&p);
-        if (p.sink) look_at_transactions(&p);
+        if (p.sink) look_at_writing(&p), look_at_transactions(&p);
         else look_at_start(&p), look_at_reading(&p);
     } else if (p.md && p.sink) {
         look_at_transactions(&p);
