@@ -129,6 +129,16 @@ static const wr_option_spec *find_spec(const spec_sets *sets, wr_str key, wr_str
     return NULL;
 }
 
+/* A table that goes over from Kafka to a log, or back: what takes the option's place. NULL: it is not that. */
+static const char *swap_hint(const char *connector, wr_str key) {
+    bool log = !strcmp(connector, "log") || !strcmp(connector, "upsert-log"), kafka = !strcmp(connector, "kafka") || !strcmp(connector, "upsert-kafka");
+    if (log && wr_str_eq(key, WR_STR("topic"))) return "'path' takes its place: the log's directory";
+    if (log && wr_str_starts(key, WR_STR("properties."))) return "a log has no servers: leave it out";
+    if (kafka && wr_str_eq(key, WR_STR("path"))) return "'topic' takes its place, and 'properties.bootstrap.servers' says where";
+    if (kafka && wr_str_starts(key, WR_STR("log."))) return "leave it out: partitions and retention of a topic are set when it is made (kafka-topics --create)";
+    return NULL;
+}
+
 static void unknown_option(const wr_table_info *t, const wr_option *o, const spec_sets *sets, const char *what, wr_diags *diags) {
     wr_str  names[128];
     size_t  n = 0;
@@ -139,8 +149,10 @@ static void unknown_option(const wr_table_info *t, const wr_option *o, const spe
             if (sets->at[i] != wr_contract_specs) wr_sbuf_printf(&text, "%s%s", text.len ? ", " : "", s->key); /* they would hide the rest */
         }
     wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "table '%.*s': '%s' has no option '%.*s'", WR_FMT(t->name), what, WR_FMT(o->key));
-    int near = wr_nearest(o->key, names, n);
-    if (near >= 0) wr_diags_hint(diags, "did you mean '%.*s'?", WR_FMT(names[near]));
+    int         near = wr_nearest(o->key, names, n);
+    const char *swap = swap_hint(what, o->key);
+    if (swap) wr_diags_hint(diags, "%s", swap);
+    else if (near >= 0) wr_diags_hint(diags, "did you mean '%.*s'?", WR_FMT(names[near]));
     else wr_diags_hint(diags, "there are: %s", text.at ? text.at : "none");
     wr_sbuf_free(&text);
 }

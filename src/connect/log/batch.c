@@ -142,7 +142,7 @@ wr_status wr_log_batch_open(wr_log_batch *b, const uint8_t *bytes, size_t len) {
     batch_head h;
     if (!batch_verify(bytes, len) || !batch_head_get(bytes, len, &h)) return WR_CORRUPT;
     const uint8_t *body = bytes + BATCH_HEADER + h.keys_len, *end = bytes + len;
-    b->base = h.base, b->first_ms = h.first_ms, b->n = h.n, b->at = 0, b->bad = false;
+    b->base = h.base, b->first_ms = h.first_ms, b->n = h.n, b->span = h.span, b->at = 0, b->bad = false;
     if (h.flags & BATCH_ZSTD) {
         wr_sbuf_clear(&b->raw);
         wr_sbuf_reserve(&b->raw, h.raw_len);
@@ -157,15 +157,16 @@ wr_status wr_log_batch_open(wr_log_batch *b, const uint8_t *bytes, size_t len) {
 bool wr_log_batch_next(wr_log_batch *b, wr_log_record *r) {
     if (b->at == b->n || b->bad) return false;
     wr_reader *in = &b->in;
-    *r = (wr_log_record){.offset = b->base + (int64_t)get_varint(in)};
+    uint64_t   delta = get_varint(in);
+    *r = (wr_log_record){.offset = b->base + (int64_t)WR_MIN(delta, (uint64_t)b->span)};
     r->time_ms = (int64_t)((uint64_t)b->first_ms + (uint64_t)unzigzag(get_varint(in)));
     uint8_t flags = wr_get_u8(in);
     if (flags & HAS_KEY) r->key = get_run(in, get_varint(in));
     if (flags & HAS_VALUE) r->value = get_run(in, get_varint(in));
     if (flags & HAS_HEADERS) r->n_headers = (uint32_t)get_varint(in), r->headers = get_run(in, get_varint(in));
     b->at++;
-    b->bad = in->bad;
-    return !in->bad;
+    b->bad = in->bad || delta >= b->span;
+    return !b->bad;
 }
 
 void wr_log_batch_free(wr_log_batch *b) { wr_sbuf_free(&b->raw); }

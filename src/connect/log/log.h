@@ -19,7 +19,7 @@
 #include "base/str.h"
 #include "sys/world.h"
 
-enum { WR_LOG_PARTITIONS_MAX = 1024, WR_LOG_BATCH_RECORDS = 2048, WR_LOG_BATCH_BYTES = 1 << 20, WR_LOG_RECORD_BYTES = 64 << 20 };
+enum { WR_LOG_PARTITIONS_MAX = 256, WR_LOG_BATCH_RECORDS = 2048, WR_LOG_BATCH_BYTES = 1 << 20, WR_LOG_RECORD_BYTES = 64 << 20 };
 
 typedef enum wr_log_cleanup { WR_LOG_DELETE = 1, WR_LOG_COMPACT = 2 } wr_log_cleanup; /* bits */
 typedef struct wr_log_config {   /* of a log: fixed when it is made */
@@ -128,7 +128,7 @@ typedef struct wr_log_piece { const uint8_t *bytes; size_t len; int64_t base, ne
 wr_status wr_log_cursor_peek(wr_log_cursor *cursor, wr_log_piece *out, wr_err *err);
 void      wr_log_cursor_take(wr_log_cursor *cursor, const wr_log_piece *piece);
 
-typedef struct wr_log_batch { wr_reader in; int64_t base, first_ms; uint32_t n, at; wr_sbuf raw; bool bad; } wr_log_batch; /* {0} first; raw is reused */
+typedef struct wr_log_batch { wr_reader in; int64_t base, first_ms; uint32_t n, span, at; wr_sbuf raw; bool bad; } wr_log_batch; /* {0} first; raw is reused */
 /* WR_CORRUPT without a message: what wr_log_damaged is for. */
 wr_status wr_log_batch_open(wr_log_batch *batch, const uint8_t *bytes, size_t len);
 bool      wr_log_batch_next(wr_log_batch *batch, wr_log_record *out); /* borrows; false: no more (batch->bad: the batch is not well formed) */
