@@ -29,14 +29,14 @@ static int  whole(const wr_table *t) { return ends(t) ? 1 : 0; }
 static int  by_key(const wr_table *t) { return t ? 2 : 0; }
 
 static const wr_connector_ref CONNECTORS[] = {
-    {"filesystem", true, true, false, true, NULL, changes_of, takes_append, NULL, ends, whole},
-    {"stream", true, false, false, false, NULL, changes_of, NULL, NULL, endless, NULL}, /* never ends */
-    {"datagen", true, false, false, false, NULL, NULL, NULL, NULL, endless, NULL},
-    {"nexmark", true, false, false, false, NULL, NULL, NULL, NULL, ends, NULL},
-    {"ridelo", true, false, false, false, NULL, NULL, NULL, NULL, ends, NULL},
-    {"sqlite", false, true, false, false, NULL, NULL, takes_upsert, exactly_once, NULL, by_key},
-    {"print", false, true, false, false, NULL, NULL, takes_all, NULL, NULL, NULL},
-    {"blackhole", false, true, true, false, NULL, NULL, takes_all, NULL, NULL, NULL},
+    {"filesystem", true, true, false, true, false, NULL, changes_of, takes_append, NULL, ends, whole},
+    {"stream", true, false, false, false, false, NULL, changes_of, NULL, NULL, endless, NULL}, /* never ends */
+    {"datagen", true, false, false, false, false, NULL, NULL, NULL, NULL, endless, NULL},
+    {"nexmark", true, false, false, false, false, NULL, NULL, NULL, NULL, ends, NULL},
+    {"ridelo", true, false, false, false, false, NULL, NULL, NULL, NULL, ends, NULL},
+    {"sqlite", false, true, false, false, false, NULL, NULL, takes_upsert, exactly_once, NULL, by_key},
+    {"print", false, true, false, false, false, NULL, NULL, takes_all, NULL, NULL, NULL},
+    {"blackhole", false, true, true, false, false, NULL, NULL, takes_all, NULL, NULL, NULL},
 };
 static const wr_connector_ref *connector(wr_str name) {
     for (size_t i = 0; i < WR_COUNT_OF(CONNECTORS); i++)
