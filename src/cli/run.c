@@ -107,6 +107,7 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
     }
     job_files(args, argc, argv, optind);
     if (flags->strict && !flags->contracts) return usage_error(command, "--strict goes with --contracts");
+    if (flags->replay && flags->contracts) return usage_error(command, "--replay and --contracts exclude each other");
     if (flags->final_rows && flags->changelog) return usage_error(command, "--final and --changelog exclude each other");
     if (args->opts.force_bounded && args->opts.force_tail) return usage_error(command, "--bounded and --tail exclude each other");
     if (args->opts.restore_from && !args->opts.state_dir) return usage_error(command, "--restore goes with --state-dir");
