@@ -24,6 +24,9 @@ struct wr_session {
     bool            stop_sent;    /* to the running job */
     const char     *stats_dir;    /* of the running job; NULL: nothing is remembered */
     int64_t         stats_saved_us;
+    bool              again_only;     /* the next three: letters.c, for wr_run_opts */
+    wr_again_request *again;
+    const struct wr_checkpoint *again_from;
     const struct wr_checkpoint *until; /* the next three: backfill.c, for wr_run_opts */
     const bool     *muted;
     bool            next_version;
@@ -41,6 +44,7 @@ uint32_t text_report_missing(wr_session *s, uint32_t file, wr_str text);
 
 /* adapter.c: connect/'s registry in the form plan/ asks for. */
 const wr_connector_ref *adapter_connector(wr_str name);
+const wr_connector *letters_nowhere(void); /* letters.c: a sink that takes rows and lets them go */
 bool adapter_check_options(const wr_table *table, bool as_source, wr_diags *diags);
 
 /* link.c: the connectors 'push' and 'callback'. */

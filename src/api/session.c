@@ -269,7 +269,7 @@ static wr_run_opts run_opts(wr_session *s, uint32_t step) {
                          .restore_from = restore_from(s, step), .checkpoint_to = checkpoint_to(s, step), .checkpoints_kept = number_setting(s, "execution.checkpointing.num-retained", 1000),
                          .unaligned = unaligned(s), .aligned_timeout_us = aligned_timeout(s),
                          .failed_checkpoints = number_setting(s, "execution.checkpointing.tolerable-failed-checkpoints", 1000000),
-                         .fresh = o->fresh, .accept_older = o->accept_older, .from = o->from, .catch_up_rate = catch_up_rate(s), .catch_up_lag_us = catch_up_lag(s), .until = s->until, .muted = s->muted, .next_version = s->next_version, .force_bounded = o->force_bounded, .force_tail = o->force_tail,
+                         .fresh = o->fresh, .accept_older = o->accept_older, .from = o->from, .catch_up_rate = catch_up_rate(s), .catch_up_lag_us = catch_up_lag(s), .again_only = s->again_only, .again = s->again, .again_from = s->again_from, .until = s->until, .muted = s->muted, .next_version = s->next_version, .force_bounded = o->force_bounded, .force_tail = o->force_tail,
                          .final_rows = o->final_rows, .print_style = o->print_style ? o->print_style : "table", .simulate = o->simulate,
                          .seed = o->seed, .crash_after_steps = o->crash_after_steps, .checkpoint_every_steps = o->checkpoint_every_steps,
                          .end_when_idle_us = o->end_when_idle_us, .tick = tick, .tick_arg = s,
@@ -307,8 +307,9 @@ static wr_status run_job(wr_session *s, uint32_t step, wr_err *err) {
     wr_account_init(&s->acct, NULL, "weir", wr_session_memory(s));
     wr_run_opts opts = run_opts(s, step);
     wr_job     *job = NULL;
+    if (s->again) opts.redirect = true, opts.result = letters_nowhere(), opts.checkpoint_to = NULL;
     s->stop_sent = false;
-    s->stats_dir = opts.simulate ? NULL : opts.state_dir;
+    s->stats_dir = opts.simulate || opts.again_only ? NULL : opts.state_dir;
     s->stats_saved_us = wr_mono_us(s->world);
     wr_status status = wr_job_new(plan, &opts, &job, err);
     if (status != WR_OK) return status;

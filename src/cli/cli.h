@@ -21,6 +21,7 @@ int cmd_check(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
 int cmd_fmt(int argc, char **argv);
 int cmd_upgrade(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_backfill(int argc, char **argv);
 int cmd_sql(int argc, char **argv);

@@ -128,6 +128,28 @@ static const page pages[] = {
      "cannot know are options of the table: 'contract.owner', 'contract.freshness' ..., and 'needs.freshness' ... where it is read ('weir help connectors').\n"
      "'weir check FILE --contracts DIR' refuses a script that breaks what a reader needs, and names the reader.\n"
      "Exit code 0: fine; 2: a need is not covered, or a promise is weaker than it was (diff), or a file is wrong.\n"},
+    {"replay", "puts dead letters back into their job, once it can read them",
+     "usage: weir replay [options] FILE... --state-dir DIR\n"
+     "\n" SCRIPT_OPTIONS
+     "      --state-dir DIR    the job's: it may run there, or not\n"
+     "      --dry-run          says which would go in, and puts nothing in\n"
+     "      --list             prints the chosen letters as JSON lines: to look at, or to edit 'raw' in a copy\n"
+     "      --from FILE        letters of that file (an edited copy) in place of those that the script names\n"
+     "      --table T          only letters of that table\n"
+     "      --reason X         only those whose code is X, or whose reason has X in it\n"
+     "      --id ID            only that one\n"
+     "      --since T, --until T   refused then: a timestamp (UTC), or a duration: so long ago\n"
+     "      --late keep|enter  rows behind the watermark: stay dead letters (keep, the default), or go in and are late there\n"
+     "      --overwrite        rows that a table with a PRIMARY KEY refused may go over what it holds by now\n"
+     "      --any-state        also letters from before the job was begun anew, whose records were read again since\n"
+     "  -p, --workers N        for a job that does not run\n"
+     "      --timeout 60s      how long a running job may take for 2,000 letters\n"
+     "      --json             one JSON document\n"
+     "  -q, --quiet            no progress\n"
+     "\n"
+     "Letters go through the decoding of the script as it is now (after 'weir upgrade', if the job's operators changed). What went in is part of the job's next\n"
+     "checkpoint, so running this again puts nothing in twice.\n"
+     "Exit code 0: all chosen letters are in, now or before; 1: some are not, and it says why; 2: refused.\n"},
     {"gen", "make event logs: ridelo, nexmark",
      "usage: weir gen ridelo --out DIR [options]     six logs of a food-delivery company, and truth.json\n"
      "       weir gen nexmark --out DIR [options]    person.jsonl, auction.jsonl, bid.jsonl\n"
@@ -247,7 +269,6 @@ static const page later[] = {
     {"top", "live operators", NULL},
     {"ledger", "the ledger of a running job; 'weir run' prints it at the end", NULL},
     {"audit", "recounting a closed period from the log", NULL},
-    {"replay", "dead letters back into the job", NULL},
     {"restore", "it is an option of run: weir run --restore SAVEPOINT --state-dir DIR job.sql", NULL},
     {"rescale", "rescaling a running job; a job stopped with --state-dir may go on with another -p", NULL},
     {"lab", "the labs", NULL},

@@ -91,8 +91,9 @@ typedef struct wr_source_vt {
     bool      (*bounded)(wr_source *);
     void      (*left)(wr_source *, wr_sbuf *out);                      /* what it leaves behind on a server when the job ends, and how that is removed; may be NULL */
     void      (*close)(wr_source *);
-    /* What a refused record has beside its bytes: its key (ptr NULL: none), and members of a JSON object. NULL: nothing. Any worker. */
-    void      (*beside)(wr_source *, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *key, wr_sbuf *context);
+    /* What there is of a refused record: *raw, its bytes, if they are not those that are bad; its key (ptr NULL: none); members of a JSON object. NULL: nothing
+     * but bad->raw. Any worker. */
+    void      (*beside)(wr_source *, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *raw, wr_str *key, wr_sbuf *context);
     /* A chunk that holds one record which was refused before, as it was or put right, to be decoded as if it came from there. Under the turn lock. NULL:
      * records cannot be put back. */
     wr_status (*again)(wr_source *, const wr_again *record, wr_chunk *out, wr_err *err);

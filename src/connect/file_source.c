@@ -446,6 +446,28 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
     return WR_OK;
 }
 
+/* A record that was refused before. Of its file the name is known, the rest if the file is still among those that are read. */
+static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out, wr_err *err) {
+    (void)err;
+    file_source *s = (file_source *)base;
+    wr_mem      *mem = wr_mem_new(r->raw.len + 1024);
+    uint8_t     *data = wr_mem_calloc(mem, r->raw.len + 65);
+    chunk_note  *note = NULL;
+    uint32_t     index = 0;
+    memcpy(data, r->raw.ptr, r->raw.len);
+    data[r->raw.len] = '\n';
+    for (uint32_t i = 0; i < s->parts.n && !note; i++)
+        if (wr_str_eq(wr_str_of(s->parts.at[i]->path), r->partition)) note = note_of(s->parts.at[i], mem), index = i;
+    if (!note) {
+        char *path = wr_mem_alloc(mem, r->partition.len + 1);
+        memcpy(path, r->partition.ptr ? r->partition.ptr : "", r->partition.len);
+        note = wr_mem_calloc(mem, sizeof *note);
+        note->path = (wr_str){path, r->partition.len};
+    }
+    *out = (wr_chunk){.partition = index, .offset = (uint64_t)WR_MAX(r->offset, 0), .mem = mem, .data = data, .len = r->raw.len + 1, .rows_from = (uint64_t)(uintptr_t)note};
+    return WR_OK;
+}
+
 /* ---- positions ---- */
 
 static void source_save(wr_source *base, wr_sbuf *out) {
@@ -619,7 +641,7 @@ static void source_close(wr_source *base) {
 static const wr_source_vt source_vt = {
     .name = "filesystem", .next = source_next, .decode = source_decode, .partitions = source_partitions, .partition_name = source_partition_name,
     .partition_done = source_partition_done, .save = source_save, .load = source_load, .until = source_until, .at_limit = source_at_limit, .describe = source_describe, .progress = source_progress,
-    .bounded = source_bounded, .close = source_close};
+    .bounded = source_bounded, .close = source_close, .again = source_again};
 
 /* ---- making one ---- */
 

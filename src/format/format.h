@@ -151,5 +151,6 @@ void wr_csv_header(const wr_schema *schema, bool op, wr_sbuf *out);
 typedef enum wr_put { WR_PUT_OK, WR_PUT_TYPE, WR_PUT_RANGE } wr_put; /* WR_PUT_TYPE: not of that type; WR_PUT_RANGE: is, but does not fit */
 /* Into row `row`. Strings are borrowed (mem keeps them). Integers: text with a fraction is WR_PUT_TYPE. sep: 'T' or ' '. */
 void   wr_base64(const void *bytes, size_t len, wr_sbuf *out);   /* appends */
+bool   wr_base64_decode(wr_str text, wr_sbuf *out);              /* appends; false: it is not base64 */
 wr_put wr_scalar_put(wr_str text, char sep, wr_vec *vec, uint32_t row, wr_mem *mem);
 void   wr_scalar_expected(wr_type type, char sep, wr_sbuf *out); /* "INT", "TIMESTAMP(3) as 'yyyy-MM-dd HH:mm:ss[.fff]'" */

@@ -284,6 +284,15 @@ void wr_base64(const void *bytes, size_t len, wr_sbuf *out) {
     }
 }
 
+bool wr_base64_decode(wr_str text, wr_sbuf *out) {
+    wr_mem  *mem = wr_mem_new(text.len);
+    wr_sview bytes;
+    bool     good = base64_of(text, mem, &bytes) == WR_PUT_OK;
+    if (good) wr_sbuf_add_str(out, wr_sview_str(&bytes));
+    wr_mem_unref(mem);
+    return good;
+}
+
 /* ---- any scalar ---- */
 
 wr_put wr_scalar_put(wr_str text, char sep, wr_vec *vec, uint32_t row, wr_mem *mem) {

@@ -73,6 +73,8 @@ struct node {                              /* one plan node on one worker */
     wr_refuse       refuse;                /* what the connector is given of it */
     uint64_t        letters_epoch;         /* that its dead letters belong to */
     uint64_t        sink_rows;             /* that it was given in this run */
+    WR_ARR(uint32_t) again;                /* sinks: letters that are to be put back, by index in the request; under turn_lock */
+    uint32_t        again_next;
     bool            flush_always;          /* sinks: flushed even when checkpoints are on (they promise no more than at least once) */
     uint32_t        n_not_null;            /* sinks: columns that must not be NULL (declared so, or of the primary key) */
     uint32_t       *not_null;
@@ -157,6 +159,8 @@ typedef struct source {
     int64_t         retry_at_us;
     refuser         refused;               /* under turn_lock */
     uint64_t        records;               /* published */
+    WR_ARR(uint32_t) again;                /* letters that are to be put back, by index in the request; under turn_lock */
+    uint32_t        again_next;
     bool            cut_pending;           /* a checkpoint waits for turns below cut_seq */
     uint64_t        cut_seq;
     wr_sbuf         cut_positions, cut_state;
@@ -177,6 +181,7 @@ typedef struct turn {
     uint64_t seq, number;                  /* number: over all sources */
     wr_chunk chunk;
     bool     final;                        /* source ends with it */
+    uint32_t again;                        /* it is the letter of that index + 1 in the request, and no input */
     wr_decoded decoded;
     WR_ARR(turn_batch) batches;
     int64_t  charged;                      /* to turn_acct */
@@ -241,6 +246,17 @@ typedef struct image {                     /* the I/O thread's work: what the ti
     wr_err       err;
 } image;
 
+typedef struct again {                     /* coordinator, but for left and sinks */
+    enum { AGAIN_NONE, AGAIN_UNDER_WAY, AGAIN_TO_SAVE } phase;
+    wr_again_request *request, *own;       /* own: it was read from a file */
+    const char      *path;                 /* of that, without extension */
+    bool             given;                /* wr_run_opts.again was begun */
+    uint64_t         epoch;                /* that has it all */
+    int64_t          look_us;
+    _Atomic uint32_t left;                 /* letters not yet decided */
+    _Atomic bool     sinks;                /* sinks may have some */
+} again;
+
 struct wr_job {
     const wr_job_plan *plan;
     wr_run_opts        opts;
@@ -279,6 +295,7 @@ struct wr_job {
     _Atomic uint32_t   acks_left, commits_left;
     bool               epoch_open;
     int64_t            last_checkpoint_mono_us;
+    again              again;              /* letters on their way back */
     letters           *letters;            /* dead letters (letters.h) */
     wr_mutex          *snap_lock;          /* workers put sections and note times */
     wr_checkpoint_writer snap;
@@ -337,6 +354,16 @@ wr_status sources_limit(wr_job *job, wr_err *err);
 bool      sources_at_limit(wr_job *job);                                           /* of wr_run_opts.until */
 void      source_state_save(source *s, wr_sbuf *out);
 wr_status source_state_load(wr_job *job, source *s, wr_reader *in, wr_err *err);
+/* again.c */
+bool      again_waits(const source *s);
+wr_status again_next(wr_job *job, source *s, turn *t, bool *got, wr_err *err);   /* a turn of a letter */
+void      again_publish(wr_job *job, source *s, turn *t, wr_ledger *ledger);
+wr_status again_sinks(worker *w, bool *progress, wr_err *err);
+wr_status again_look(wr_job *job, bool *over, wr_err *err);
+bool      again_wants_checkpoint(const wr_job *job);
+wr_status again_prepare_try(wr_job *job, wr_err *err);
+bool      again_after_end(const wr_job *job);
+void      again_free(wr_job *job);
 /* pace.c */
 wr_status pace_start(wr_job *job, source *s, wr_err *err);                       /* as the options say */
 wr_status pace_restore(wr_job *job, source *s, int64_t saved_us, wr_err *err);   /* as the restored state says */

@@ -59,6 +59,7 @@ static wr_status make_job(const wr_job_plan *plan, const wr_run_opts *opts, bool
     if (status == WR_OK) status = letters_open(job, err);
     if (status == WR_OK) status = snapshot_restore(job, err);
     if (status == WR_OK) status = sources_limit(job, err);
+    if (status == WR_OK) status = again_prepare_try(job, err);
     if (status == WR_OK) status = budget_start(job, err);
     if (status != WR_OK) {
         wr_job_free(job);
@@ -101,6 +102,7 @@ void wr_job_free(wr_job *job) {
     snapshot_close(job);
     job_unbuild(job);
     letters_close(job);
+    again_free(job);
     image_close(job);
     if (job->sources) sources_close(job);
     wr_mutex_free(job->turn_lock);
@@ -122,7 +124,7 @@ static bool all_done(wr_job *job) { return atomic_load(&job->tasks_left) == 0 &&
 static bool checkpoint_due(const wr_job *job) {
     if (!job->opts.state_dir || job->epoch_open || job->opts.checkpoint_every_steps) return false;
     int64_t every = job->opts.checkpoint_interval_us ? job->opts.checkpoint_interval_us : CHECKPOINT_EVERY_US;
-    return letters_waiting(job) > LETTERS_SOON_BYTES || wr_mono_us(job->opts.world) - job->last_checkpoint_mono_us >= every; /* not the wall clock: it may be set back */
+    return again_wants_checkpoint(job) || letters_waiting(job) > LETTERS_SOON_BYTES || wr_mono_us(job->opts.world) - job->last_checkpoint_mono_us >= every; /* not the wall clock: it may be set back */
 }
 
 /* One turn of the coordinator; *leave when the workers should go. */
@@ -141,6 +143,13 @@ static wr_status coordinate(wr_job *job, bool *leave, wr_err *err) {
         return WR_OK;
     }
     if (job->opts.until && sources_at_limit(job)) wr_job_stop(job);
+    bool over;
+    WR_TRY(again_look(job, &over, err));
+    if (over && job->finished_before) { /* it ends once more */
+        job->finished = *leave = true;
+        return WR_OK;
+    }
+    if (over) wr_job_stop(job);
     bool stopping = atomic_load(&job->stop) == 1;
     if (stopping && !job->opts.state_dir) {
         *leave = true;
@@ -212,7 +221,12 @@ static wr_status end_sinks(wr_job *job, wr_err *err) {
 }
 
 wr_status wr_job_run(wr_job *job, wr_err *err) {
-    if (job->finished_before) {
+    if (job->finished_before && job->opts.again_only && !again_after_end(job)) {
+        wr_fail(err, WR_USER, "WR397", "the job of %s has ended: its state is gone with the end of its input, so nothing can be put back", job->opts.state_dir);
+        wr_err_hint(err, "run the corrected script from the start: weir run --fresh");
+        return WR_USER;
+    }
+    if (job->finished_before && !job->opts.again_only) {
         if (letters_waiting(job)) WR_TRY(snapshot_final(job, err)); /* it was killed between the last commit and the letters of that */
         job->finished = true;
         atomic_fetch_add(&job->report_want, 1);

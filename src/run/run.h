@@ -9,6 +9,7 @@
 #pragma once
 #include "connect/connect.h"
 #include "plan/plan.h"
+#include "run/again.h"
 
 typedef struct wr_job wr_job;
 
@@ -39,6 +40,9 @@ typedef struct wr_run_opts {
     int64_t     tier_attach_bytes;     /* state of an operator's instance from this size on goes through the tier; 0 = the default (1 MiB), -1 = always */
     const struct wr_checkpoint *until; /* read the sources up to the positions of this checkpoint (those it does not know: not at all), make a checkpoint
                                         * there and end, without the end of input; no dead letters are written. For rebuilding state */
+    bool        again_only;            /* put back the dead letters that are asked for in state_dir, read nothing, and end with a checkpoint (again.h) */
+    wr_again_request *again;           /* these instead, without a state directory: which would pass? */
+    const struct wr_checkpoint *again_from; /* with it: the state that they would go into */
     const char *job_name, *job_version, *weir_version; /* for dead letters; NULL: as the plan has it, and "" */
     const bool *muted;                 /* by plan index: sinks that write nothing; NULL: none */
     bool        next_version;          /* sinks write new versions of their outputs beside these (connect.h: wr_output) */

@@ -176,7 +176,7 @@ static const uint64_t *held_partitions(source *s, uint64_t *bits, uint32_t words
 
 /* ---- assign ---- */
 static bool readable(wr_job *job, source *s, int64_t now_us) {
-    if (s->ended || s->held || pace_holds(job, s, now_us)) return false;
+    if (s->ended || s->held || job->opts.again_only || job->opts.again || pace_holds(job, s, now_us)) return false;
     return !s->src || now_us >= s->retry_at_us || job->opts.simulate;
 }
 
@@ -240,10 +240,12 @@ static wr_status assign(worker *w, bool *got, wr_err *err) {
     *t = (turn){.decoded = t->decoded, .batches = t->batches}; /* keeps the arrays' memory */
     wr_mutex_lock(job->turn_lock);
     int64_t   now = wr_mono_us(job->opts.world);
-    source   *s = pick_source(job, now);
+    source   *s = NULL;
     wr_status status = WR_OK;
     *got = false;
-    if (s) status = read_next(job, s, t, got, err);
+    for (uint32_t i = 0; status == WR_OK && !*got && i < job->n_sources; i++)
+        if (again_waits(&job->sources[i])) status = again_next(job, s = &job->sources[i], t, got, err);
+    if (status == WR_OK && !*got && (s = pick_source(job, now))) status = read_next(job, s, t, got, err);
     job->source_rotate++;
     for (uint32_t i = 0; status == WR_OK && !*got && i < job->n_sources; i++)
         if (job->sources[i].src && job->sources[i].published == job->sources[i].assigned && idle_turn_due(job, &job->sources[i])) {
@@ -350,10 +352,10 @@ static uint64_t epoch_of_turn(const wr_job *job, const source *s) {
 
 static void dead_letter(wr_job *job, source *s, const turn *t, const wr_bad_record *bad, uint64_t line, const char *reason) {
     wr_sbuf name = {0}, context = {0};
-    wr_str  key = {NULL, 0};
+    wr_str  key = {NULL, 0}, raw = bad->raw;
     s->src->vt->partition_name(s->src, t->chunk.partition, &name);
-    if (s->src->vt->beside) s->src->vt->beside(s->src, &t->chunk, bad, &key, &context);
-    letter l = {.partition = wr_sbuf_str(&name), .offset = (int64_t)(t->chunk.offset + bad->offset), .line = s->src->vt->messages ? -1 : (int64_t)line, .raw = bad->raw, .key = key,
+    if (s->src->vt->beside) s->src->vt->beside(s->src, &t->chunk, bad, &raw, &key, &context);
+    letter l = {.partition = wr_sbuf_str(&name), .offset = (int64_t)(t->chunk.offset + bad->offset), .line = s->src->vt->messages ? -1 : (int64_t)line, .raw = raw, .key = key,
                 .code = bad_code(bad->kind), .reason = wr_str_of(reason)};
     wr_sbuf object = {0};
     wr_sbuf_printf(&object, "{%.*s}", WR_FMT(wr_sbuf_str(&context)));
@@ -513,7 +515,9 @@ static wr_status publish(worker *w, turn *t, bool *published, wr_err *err) {
         *published = false;
         return WR_OK;
     }
-    wr_status status = publish_rows(w, s, t, &n->ledger, err);
+    wr_status status = WR_OK;
+    if (t->again) again_publish(job, s, t, &n->ledger);
+    else status = publish_rows(w, s, t, &n->ledger, err);
     int64_t   wm = WR_TIME_MIN;
     bool      idle = false;
     if (status == WR_OK) {

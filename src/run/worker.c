@@ -69,6 +69,7 @@ wr_status worker_step(worker *w, bool *progress, wr_err *err) {
     }
     for (uint32_t i = w->n_tasks; i-- > 0;) WR_TRY(task_step(&w->tasks[i], progress, err));
     if (job->opts.state_dir) WR_TRY(snapshot_commit_sinks(w, err));
+    WR_TRY(again_sinks(w, progress, err));
     WR_TRY(source_step(w, progress, err));
     int64_t now = wr_mono_us(job->opts.world);
     pay(w, now, progress);

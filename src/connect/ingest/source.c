@@ -45,7 +45,7 @@ static bool      source_at_limit(wr_source *b) { return inner(b)->vt->at_limit(i
 static void      source_progress(wr_source *b, uint64_t *done, uint64_t *total) { inner(b)->vt->progress(inner(b), done, total); }
 static bool      source_bounded(wr_source *b) { return inner(b)->vt->bounded(inner(b)); }
 
-static void source_beside(wr_source *b, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *key, wr_sbuf *context) { inner(b)->vt->beside(inner(b), chunk, bad, key, context); }
+static void source_beside(wr_source *b, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *raw, wr_str *key, wr_sbuf *context) { inner(b)->vt->beside(inner(b), chunk, bad, raw, key, context); }
 static wr_status source_again(wr_source *b, const wr_again *record, wr_chunk *out, wr_err *err) { return inner(b)->vt->again(inner(b), record, out, err); }
 
 static void source_lasting(wr_source *base, wr_str positions) {
