@@ -36,6 +36,23 @@ static void check_sink(const wr_pnode *n, wr_diags *d) {
     wr_diags_add(d, g ? WR_SEV_NOTE : WR_SEV_WARNING, "WR112", n->at, "sink '%.*s' (%.*s), with checkpoints: %s", WR_FMT(n->sink.table->name), WR_FMT(n->sink.table->connector), SAYS[g]);
 }
 
+static void check_refused(const wr_pnode *n, wr_diags *d) {
+    static const char *const SAYS[] = {"at least once: a letter may come twice after a crash", "idempotent", "each once"};
+    const wr_table *of, *letters;
+    wr_str          to, policy = pl_refused(n, &of, &to, &letters);
+    const char     *what = n->kind == WR_P_SOURCE ? "records that the source" : "rows that the sink";
+    if (!policy.len) return;
+    if (!to.len) {
+        wr_diags_add(d, WR_SEV_NOTE, "WR115", of->at, "%s '%.*s' refuses are skipped: counted, and gone", what, WR_FMT(of->name));
+    } else if (!letters) {
+        wr_diags_add(d, WR_SEV_NOTE, "WR115", of->at, "%s '%.*s' refuses go to the file '%.*s', with checkpoints each once", what, WR_FMT(of->name), WR_FMT(to));
+    } else {
+        const wr_connector_ref *c = n->kind == WR_P_SOURCE ? n->source.letters_connector : n->sink.letters_connector;
+        int                     g = c && c->guarantee ? c->guarantee(letters) : 0;
+        wr_diags_add(d, WR_SEV_NOTE, "WR115", of->at, "%s '%.*s' refuses go to the table '%.*s' (%.*s), with checkpoints %s", what, WR_FMT(of->name), WR_FMT(to), WR_FMT(letters->connector), SAYS[g]);
+    }
+}
+
 /* ---- from source to sink ---- */
 static bool fed_by_push(const wr_pnode *n) {
     uint32_t         n_in = n->kind == WR_P_UNION ? n->n_union : n->n_inputs;
@@ -76,6 +93,7 @@ void wr_plan_check(const wr_job_plan *job, wr_diags *d) {
             wr_diags_add(d, WR_SEV_NOTE, "WR114", n->at, "%.*s is asked when a row comes: a replay finds what it holds then", WR_FMT(n->lookup.from.table->name));
         check_state(n, d);
         if (n->kind == WR_P_SINK) check_sink(n, d);
+        check_refused(n, d);
         if (n->kind == WR_P_LIMIT) note(d, WR_SEV_NOTE, n->at, "WR113", "LIMIT without ORDER BY keeps the first rows that arrive: which ones depends on timing between partitions", NULL);
     }
 }

@@ -83,6 +83,21 @@ static void guarantees(const wr_job_plan *job, wr_sbuf *b) {
     }
 }
 
+static void refused(const wr_job_plan *job, wr_sbuf *b) {
+    bool any = false;
+    for (uint32_t i = 0; i < job->nodes.n; i++) {
+        const wr_table *of, *letters;
+        wr_str          to, policy = pl_refused(job->nodes.at[i], &of, &to, &letters);
+        if (!policy.len) continue;
+        if (!any) wr_sbuf_addz(b, "Records that are refused:\n");
+        any = true;
+        wr_sbuf_printf(b, "  %.*s (%s): ", WR_FMT(of->name), job->nodes.at[i]->kind == WR_P_SOURCE ? "source" : "sink");
+        if (letters) wr_sbuf_printf(b, "dead letters in the table %.*s (%.*s)\n", WR_FMT(to), WR_FMT(letters->connector));
+        else if (to.len) wr_sbuf_printf(b, "dead letters in the file %.*s\n", WR_FMT(to));
+        else wr_sbuf_addz(b, "skipped and counted\n");
+    }
+}
+
 void wr_plan_explain(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out) {
     bool *seen = wr_calloc(job->nodes.n + 1, sizeof *seen);
     for (uint32_t i = 0; i < job->nodes.n; i++)
@@ -90,6 +105,7 @@ void wr_plan_explain(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *ou
     wr_free(seen);
     pl_bill_text(job, env, out);
     guarantees(job, out);
+    refused(job, out);
 }
 
 /* ---- JSON ---- */
@@ -170,6 +186,17 @@ void wr_plan_explain_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbu
         json_key(out, "why", why.at, false);
         wr_sbuf_addc(out, '}');
         wr_sbuf_free(&why);
+    }
+    wr_sbuf_addz(out, "],\"refused\":[");
+    for (uint32_t i = 0, n = 0; i < job->nodes.n; i++) {
+        const wr_table *of, *letters;
+        wr_str          to, policy = pl_refused(job->nodes.at[i], &of, &to, &letters);
+        if (!policy.len) continue;
+        wr_sbuf_addz(out, n++ ? ",{\"table\":" : "{\"table\":"), wr_sbuf_add_json(out, of->name);
+        json_key(out, "as", job->nodes.at[i]->kind == WR_P_SOURCE ? "source" : "sink", false);
+        wr_sbuf_addz(out, ",\"on_error\":"), wr_sbuf_add_json(out, policy);
+        if (to.len) wr_sbuf_printf(out, ",\"%s\":", letters ? "to_table" : "to_file"), wr_sbuf_add_json(out, to);
+        wr_sbuf_addc(out, '}');
     }
     wr_sbuf_addz(out, "]}\n");
 }

@@ -73,5 +73,18 @@ bool pl_letters(pl *p, tinfo *ti) {
     if (p->ctx->check_options && !p->ctx->check_options(t, false, p->diags)) return false;
     if (!check_columns(p, t)) return false;
     ti->letters = t;
+    ti->letters_connector = c;
     return true;
+}
+
+wr_str pl_refused(const wr_pnode *n, const wr_table **of, wr_str *to, const wr_table **letters) {
+    *of = n->kind == WR_P_SOURCE ? n->source.table : n->kind == WR_P_SINK && !n->sink.is_result ? n->sink.table : NULL;
+    *letters = n->kind == WR_P_SOURCE ? n->source.letters : n->kind == WR_P_SINK ? n->sink.letters : NULL;
+    *to = (wr_str){"", 0};
+    if (!*of) return *to;
+    wr_str policy = wr_str_trim(pl_table_option(*of, "on-error"));
+    if (!wr_str_ieq(policy, WR_STR("skip")) && !wr_str_ieq(policy, WR_STR("dead-letter"))) return *to;
+    if (*letters) *to = (*letters)->name;
+    else if (!wr_str_ieq(policy, WR_STR("skip"))) *to = wr_str_trim(pl_table_option(*of, "dead-letter.path"));
+    return policy;
 }

@@ -300,8 +300,11 @@ typedef struct tinfo {
     double     rate, row_bytes, delay_us; /* delay_us: WATERMARK ... AS ts - INTERVAL */
     bool       rate_declared;
     const wr_table *letters;     /* 'dead-letter.table' */
+    const wr_connector_ref *letters_connector;
 } tinfo;
 tinfo *pl_table_info(pl *p, const wr_table *table);
+/* What becomes of records that a source or a sink refuses; '' if they stop the job. *to: a file's name or a table's; *letters: that table. */
+wr_str pl_refused(const wr_pnode *n, const wr_table **of, wr_str *to, const wr_table **letters);
 bool   pl_letters(pl *p, tinfo *ti); /* letters.c: finds and checks ti->letters; false: a diagnostic was added */
 wr_str pl_table_option(const wr_table *t, const char *key);
 

@@ -370,7 +370,7 @@ static wr_pnode *source_node(phys *h, const wr_table *table) {
     }
     wr_pnode    *node = ph_new(h, WR_P_SOURCE, (wr_schema){n, f}, table->at);
     wr_p_source *o = &node->source;
-    *o = (wr_p_source){.table = table, .connector = ti->connector, .letters = ti->letters, .decoded = ti->decoded, .n_physical = ti->n_physical, .metadata_keys = ti->metadata_keys,
+    *o = (wr_p_source){.table = table, .connector = ti->connector, .letters = ti->letters, .letters_connector = ti->letters_connector, .decoded = ti->decoded, .n_physical = ti->n_physical, .metadata_keys = ti->metadata_keys,
                        .n_exprs = n, .exprs = exprs, .watermark = ti->watermark, .rowtime_out = -1, .bounded = ti->bounded};
     uint8_t *needed = wr_new_n(p->arena, uint8_t, ti->decoded.n + 1);
     if (table->watermark_column >= 0) {
@@ -861,7 +861,7 @@ static void build_sink(phys *h, lsink *s) {
     else forward(h, &n->inputs[0], in);
     n->sink.table = s->table;
     n->sink.is_result = s->is_result;
-    if (!s->is_result) n->sink.connector = pl_table_info(p, s->table)->connector, n->sink.letters = pl_table_info(p, s->table)->letters;
+    if (!s->is_result) n->sink.connector = pl_table_info(p, s->table)->connector, n->sink.letters = pl_table_info(p, s->table)->letters, n->sink.letters_connector = pl_table_info(p, s->table)->letters_connector;
     n->sink.write_schema = s->write_schema;
     n->sink.n_hidden = s->n_hidden, n->sink.n_order = s->n_order, n->sink.order = s->order;
     n->n_upsert_key = in->n_upsert_key;

@@ -43,6 +43,7 @@ typedef struct wr_p_source {
     int64_t             idle_timeout_us, future_guard_us, alignment_us; /* 0 = off */
     bool                bounded;       /* by options */
     const wr_table     *letters;       /* where its dead letters go; NULL: to a file, or nowhere */
+    const wr_connector_ref *letters_connector;
 } wr_p_source;
 
 typedef struct wr_p_lookup {
@@ -94,7 +95,7 @@ struct wr_pnode {
         wr_over_opts            over;
         wr_keep_opts            keep;
         wr_p_lookup             lookup; /* one input; output: its columns, then `right` */
-        struct { const wr_table *table, *letters; bool is_result; wr_schema write_schema; const wr_connector_ref *connector; /* NULL: result */
+        struct { const wr_table *table, *letters; const wr_connector_ref *letters_connector; bool is_result; wr_schema write_schema; const wr_connector_ref *connector; /* NULL: result */
                  uint32_t n_hidden, n_order; const wr_sort_key *order; /* ctx.batch: the last columns are there for the order only */ } sink; /* is_result: bare SELECT */
     };
 };

@@ -214,7 +214,7 @@ struct worker {
     bool        done;
 };
 
-typedef struct node_report { wr_ledger ledger; wr_op_usage usage; int64_t wm; uint64_t steps, blocked_steps; } node_report;
+typedef struct node_report { wr_ledger ledger; wr_op_usage usage; int64_t wm; uint64_t steps, blocked_steps; uint32_t n_refused; wr_refused_code refused[WR_REFUSED_CODES_MAX]; } node_report;
 
 /* ---- checkpoints ---- */
 typedef struct epoch_times {               /* of the open epoch; longest and names: workers, under snap_lock; the rest: coordinator */

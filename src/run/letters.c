@@ -93,7 +93,7 @@ void refuser_load(refuser *r, wr_reader *in) {
     r->window = wr_get_u64(in), r->in_window = wr_get_u64(in);
     r->counts.n = 0;
     for (uint32_t n = wr_get_u32(in); n > 0 && !in->bad; n--) {
-        refusal_count c = {.n = 0};
+        wr_refused_code c = {.n = 0};
         wr_str code = wr_get_bytes(in);
         snprintf(c.code, sizeof c.code, "%.*s", WR_FMT(code));
         c.n = wr_get_u64(in);
@@ -106,13 +106,26 @@ void refuser_load(refuser *r, wr_reader *in) {
     }
 }
 
+static void add_code(wr_refused_code *codes, uint32_t *n, const wr_refused_code *more) {
+    for (uint32_t i = 0; i < *n; i++)
+        if (!strcmp(codes[i].code, more->code)) {
+            codes[i].n += more->n;
+            return;
+        }
+    if (*n < WR_REFUSED_CODES_MAX) codes[(*n)++] = *more;
+}
+
+void refuser_report(const refuser *r, wr_refused_code *codes, uint32_t *n) {
+    for (uint32_t i = 0; i < r->counts.n; i++) add_code(codes, n, &r->counts.at[i]);
+}
+
 static void count_code(refuser *r, const char *code) {
     for (uint32_t i = 0; i < r->counts.n; i++)
         if (!strcmp(r->counts.at[i].code, code)) {
             r->counts.at[i].n++;
             return;
         }
-    refusal_count c = {.n = 1};
+    wr_refused_code c = {.n = 1};
     snprintf(c.code, sizeof c.code, "%s", code);
     wr_arr_push(&r->counts, c);
 }

@@ -21,14 +21,13 @@ void id_set_add(id_set *set, wr_str id);
 void id_set_free(id_set *set);
 
 typedef struct letter_box letter_box;
-typedef struct refusal_count { char code[8]; uint64_t n; } refusal_count;
 typedef struct refuser {              /* one table's: of a source, or of a sink's instance */
     wr_refusal_policy policy;
     wr_str            table;
     letter_box       *box;            /* NULL: letters are counted only */
     uint64_t          number;         /* sinks: of the last letter */
     uint64_t          window, in_window; /* which window of records; refused ones in it */
-    WR_ARR(refusal_count) counts;     /* by code */
+    WR_ARR(wr_refused_code) counts;     /* by code */
     id_set            replayed;       /* letters that were put back */
 } refuser;
 
@@ -57,6 +56,7 @@ void      letters_set_state(struct wr_job *job, uint64_t state);
 wr_status refuser_judge(refuser *r, const char *code, uint64_t number, const char *reason, wr_err *err);
 void      refuser_save(const refuser *r, wr_sbuf *out);
 void      refuser_load(refuser *r, wr_reader *in);
+void      refuser_report(const refuser *r, wr_refused_code *codes, uint32_t *n); /* adds to *n of WR_REFUSED_CODES_MAX */
 void      refuser_free(refuser *r);
 /* A row that the sink of a node does not take. */
 wr_status refuse_row(struct node *n, const wr_batch *batch, uint32_t row, uint64_t number, const char *code, const char *reason, wr_err *err);

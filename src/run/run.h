@@ -83,6 +83,8 @@ void      wr_job_free(wr_job *job);
 wr_status wr_job_sample(const wr_job_plan *plan, const wr_run_opts *opts, int64_t for_us, wr_arena *arena, wr_bill_facts **out, wr_err *err);
 
 /* ---- reports ---- */
+enum { WR_REFUSED_CODES_MAX = 16 };
+typedef struct wr_refused_code { char code[8]; uint64_t n; } wr_refused_code; /* why records were refused, and how many */
 typedef struct wr_node_status {
     const wr_pnode *node;
     wr_ledger       ledger;        /* summed over workers */
@@ -90,6 +92,8 @@ typedef struct wr_node_status {
     int64_t         account_bytes, account_peak_bytes; /* of its state, over all workers */
     int64_t         watermark_us;  /* least over workers; WR_TIME_MIN none yet */
     uint64_t        blocked_steps, steps;
+    uint32_t        n_refused;     /* sources and sinks whose 'on-error' is not 'fail'; the first WR_REFUSED_CODES_MAX */
+    wr_refused_code refused[WR_REFUSED_CODES_MAX];
 } wr_node_status;
 typedef struct wr_source_status {
     const wr_pnode *node;

@@ -42,6 +42,7 @@ static void sum_nodes(wr_job *job, wr_job_status *out) {
             s->steps += r->steps;
             s->blocked_steps += r->blocked_steps;
             s->watermark_us = WR_MIN(s->watermark_us, r->wm);
+            for (uint32_t c = 0; c < r->n_refused && s->n_refused < WR_REFUSED_CODES_MAX; c++) s->refused[s->n_refused++] = r->refused[c];
         }
         if (s->node->kind == WR_P_SOURCE || s->node->kind == WR_P_VALUES) out->rows_in += s->ledger.out;
         if (s->node->kind == WR_P_SINK) out->rows_out += s->ledger.out;
@@ -166,7 +167,12 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
     out->n_sources = job->n_sources;
     out->sources = wr_new_n(out->arena, wr_source_status, job->n_sources + 1);
     wr_mutex_lock(job->turn_lock);
-    for (uint32_t i = 0; i < job->n_sources; i++) describe_source(job, &job->sources[i], &out->sources[i]);
+    for (uint32_t i = 0; i < job->n_sources; i++) {
+        source         *s = &job->sources[i];
+        wr_node_status *n = &out->nodes[s->p->index];
+        describe_source(job, s, &out->sources[i]);
+        refuser_report(&s->refused, n->refused, &n->n_refused);
+    }
     wr_mutex_unlock(job->turn_lock);
     out->running_us = wr_mono_us(job->opts.world) - job->started_us;
     out->memory_bytes = wr_account_bytes(job->opts.acct);
@@ -227,6 +233,10 @@ static void reasons_text(const wr_ledger *l, wr_sbuf *out) {
         if (l->dropped[i]) wr_sbuf_printf(out, "  %s %" PRIu64, wr_reason_name((wr_reason)i), l->dropped[i]);
 }
 
+static void refused_text(const wr_node_status *s, wr_sbuf *out) {
+    for (uint32_t i = 0; i < s->n_refused; i++) wr_sbuf_printf(out, "%s[%s] %" PRIu64, i ? ", " : "  refused: ", s->refused[i].code, s->refused[i].n);
+}
+
 static void lookup_text(const wr_op_usage *u, wr_sbuf *out) {
     uint64_t all = u->lookup_hits + u->lookup_asked;
     wr_sbuf_printf(out, "  keys asked %" PRIu64, u->lookup_asked);
@@ -257,6 +267,7 @@ bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
         if (absorbs(s->node->kind)) wr_sbuf_printf(out, "  %s %" PRIu64, absorbs(s->node->kind), b.in - WR_MIN(b.in, dropped_sum(l)));
         if (is_join(s->node->kind)) wr_sbuf_printf(out, "  matched %" PRIu64 " + %" PRIu64, l->matched[0], l->matched[1]);
         reasons_text(l, out);
+        refused_text(s, out);
         if (s->node->kind == WR_P_LOOKUP_JOIN) lookup_text(&s->usage, out);
         if (b.exact && b.in > b.accounted && !status->finished) {
             wr_sbuf_printf(out, "  in flight %" PRIu64, b.in - b.accounted);
@@ -294,6 +305,11 @@ static void node_json(const wr_node_status *s, bool finished, wr_sbuf *out) {
     if (s->usage.tier_evictions || s->usage.tier_keys)
         wr_sbuf_printf(out, ",\"tier_keys\":%" PRIu64 ",\"tier_loads\":%" PRIu64 ",\"tier_evictions\":%" PRIu64, s->usage.tier_keys, s->usage.tier_loads,
                        s->usage.tier_evictions);
+    for (uint32_t i = 0; i < s->n_refused; i++) {
+        wr_sbuf_addz(out, i ? "," : ",\"refused\":{");
+        wr_sbuf_add_json(out, wr_str_of(s->refused[i].code));
+        wr_sbuf_printf(out, ":%" PRIu64 "%s", s->refused[i].n, i + 1 == s->n_refused ? "}" : "");
+    }
     if (s->node->kind == WR_P_LOOKUP_JOIN)
         wr_sbuf_printf(out, ",\"lookup\":{\"hits\":%" PRIu64 ",\"asked\":%" PRIu64 ",\"retries\":%" PRIu64 ",\"reloads\":%" PRIu64 ",\"cache_bytes\":%" PRIi64 "}", s->usage.lookup_hits,
                        s->usage.lookup_asked, s->usage.lookup_retries, s->usage.lookup_reloads, s->usage.cache_bytes);

@@ -31,6 +31,8 @@ void worker_report(worker *w) {
         r->steps = n->steps;
         r->blocked_steps = n->blocked_steps;
         if (n->op) n->op->vt->usage(n->op, &r->usage);
+        r->n_refused = 0;
+        if (n->refused) refuser_report(n->refused, r->refused, &r->n_refused);
     }
     skew_report_worker(w);
     w->report_have = want;
