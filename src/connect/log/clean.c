@@ -185,7 +185,7 @@ typedef struct rewriting { /* of one segment */
 
 static wr_status put_batch(cleaner *c, rewriting *w, const batch_builder *b, const batch_head *head, wr_err *err) {
     if (w->bytes - w->indexed >= INDEX_STEP) {
-        index_put(&(index_entry){b->base, w->times.max_ms, w->times.appended_us, w->bytes}, &w->index);
+        index_put(&(index_entry){b->base, w->times.max_ms, w->times.appended_us, w->bytes}, c->p, w->times.base, &w->index);
         w->indexed = w->bytes;
     }
     wr_sbuf_clear(&w->out);
@@ -226,7 +226,7 @@ static wr_status write_anew(cleaner *c, const log_segment *s, int64_t next, rewr
         batch_builder rest = {.base = w->end, .first_ms = seen.first_ms, .max_ms = seen.first_ms, .span = (uint32_t)(next - w->end)};
         status = put_batch(c, w, &rest, &seen, err);
     }
-    index_put(&(index_entry){next, w->times.max_ms, w->times.appended_us, w->bytes}, &w->index);
+    index_put(&(index_entry){next, w->times.max_ms, w->times.appended_us, w->bytes}, c->p, s->base, &w->index);
     if (status == WR_OK) status = c->log->world->vt->file_sync(c->log->world, w->file, err);
     walker_free(&k);
     return status;
@@ -256,7 +256,7 @@ static wr_status put_in_place(cleaner *c, const log_segment *s, const char *tmp,
 static wr_status rewrite(cleaner *c, uint32_t i, wr_err *err) {
     segment_list *list = &c->log->parts[c->p].segments;
     log_segment  *s = &list->at[i];
-    rewriting     w = {.end = s->base, .times = {.max_ms = INT64_MIN, .appended_us = INT64_MIN}};
+    rewriting     w = {.end = s->base, .times = {.base = s->base, .max_ms = INT64_MIN, .appended_us = INT64_MIN}};
     wr_sbuf       tmp = {0};
     segment_path(c->log->path, c->p, s->base, ".log.tmp", &tmp);
     wr_status status = c->log->world->vt->file_open(c->log->world, tmp.at, WR_OPEN_WRITE | WR_OPEN_CREATE | WR_OPEN_TRUNCATE | WR_OPEN_APPEND, &w.file, err);

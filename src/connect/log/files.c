@@ -157,13 +157,17 @@ wr_status segments_list(wr_world *w, const char *path, uint32_t partition, segme
 
 /* ---- indexes ---- */
 
-void index_put(const index_entry *e, wr_sbuf *out) {
+static uint64_t index_sum(const char *entry, uint32_t partition, int64_t base) {
+    return wr_hash_mix(wr_hash_mix(wr_hash_bytes(entry, INDEX_ENTRY - 8), partition), (uint64_t)base);
+}
+
+void index_put(const index_entry *e, uint32_t partition, int64_t base, wr_sbuf *out) {
     size_t start = out->len;
     wr_put_i64(out, e->offset);
     wr_put_i64(out, e->max_ms);
     wr_put_i64(out, e->appended_us);
     wr_put_u64(out, e->at);
-    wr_put_u64(out, wr_hash_bytes(out->at + start, INDEX_ENTRY - 8));
+    wr_put_u64(out, index_sum(out->at + start, partition, base));
 }
 
 wr_status index_read(wr_world *w, const char *path, uint32_t partition, int64_t base, index_list *out, wr_err *err) {
@@ -181,7 +185,7 @@ wr_status index_read(wr_world *w, const char *path, uint32_t partition, int64_t 
         wr_reader   in = {(const uint8_t *)text.at + at, (const uint8_t *)text.at + at + INDEX_ENTRY, false};
         index_entry e = {.offset = wr_get_i64(&in)};
         e.max_ms = wr_get_i64(&in), e.appended_us = wr_get_i64(&in), e.at = wr_get_u64(&in);
-        bool whole = wr_get_u64(&in) == wr_hash_bytes(text.at + at, INDEX_ENTRY - 8);
+        bool whole = wr_get_u64(&in) == index_sum(text.at + at, partition, base);
         if (!whole || (out->n && (e.at <= out->at[out->n - 1].at || e.offset < out->at[out->n - 1].offset))) break;
         wr_arr_push(out, e);
     }

@@ -6,12 +6,15 @@
 static uint64_t  n_syncs;
 static wr_status no_sync(wr_world *w, wr_file *f, wr_err *err) { return (void)w, (void)f, (void)err, n_syncs++, WR_OK; }
 static wr_status no_sync_dir(wr_world *w, const char *path, wr_err *err) { return (void)w, (void)path, (void)err, WR_OK; }
+static int64_t   ahead_us; /* of the wall clock */
+static int64_t   wall_us(wr_world *w) { return (void)w, wr_wall_us(wr_world_posix()) + ahead_us; }
 static void log_rig(rig *r) {
     static wr_world_vt vt;
     static wr_world    world = {.vt = &vt};
     rig_open(r);
     vt = *wr_world_posix()->vt;
-    vt.file_sync = no_sync, vt.sync_dir = no_sync_dir;
+    vt.file_sync = no_sync, vt.sync_dir = no_sync_dir, vt.wall_us = wall_us;
+    ahead_us = 0;
     r->ctx.world = &world;
 }
 
@@ -473,6 +476,90 @@ static void compaction(void **state) {
     rig_close(&r);
 }
 
+#define HOUR INT64_C(3600000000)
+/* By the time of the append, not of the record; a segment that is being written goes too when all of it is old; tombstones and keys have their time. */
+static void times_run_out(void **state) {
+    (void)state;
+    rig             r;
+    wr_log_config   config;
+    wr_log_appended done;
+    wr_log_record   records[] = {{.time_ms = 0, .key = WR_STR("a"), .value = WR_STR("1")}, {.time_ms = INT64_C(99999999999999), .key = WR_STR("a")}};
+    log_rig(&r);
+    wr_log_config_default(&config);
+    config.retention_us = 10 * HOUR, config.tombstone_us = HOUR, config.cleanup = WR_LOG_DELETE | WR_LOG_COMPACT, config.segment_bytes = 4096;
+    wr_log *log = open_log(&r, NULL, &config);
+    assert_int_equal(wr_log_append(log, 0, records, 2, WR_STR("once"), &done, &r.err), WR_OK);
+    assert_int_equal(wr_log_clean(log, true, NULL, &r.err), WR_OK);
+    assert_string_equal(read_from(&r, 0, 0), "1:a=- "); /* the deletion is still told */
+    ahead_us = 2 * HOUR;
+    append(log, 0, "b", "2");
+    assert_int_equal(wr_log_clean(log, true, NULL, &r.err), WR_OK);
+    assert_string_equal(read_from(&r, 0, 0), "2:b=2 ");
+    wr_log_close(log);
+    log = open_log(&r, NULL, NULL); /* the key outlived its records and the compaction */
+    assert_int_equal(wr_log_submit(log, 0, records, 2, WR_STR("once"), &done, &r.err), WR_OK);
+    assert_true(done.duplicate && done.offset == 0);
+    ahead_us = 11 * HOUR;
+    assert_int_equal(wr_log_clean(log, false, NULL, &r.err), WR_OK);
+    assert_string_equal(read_from(&r, 0, 2), "2:b=2 "); /* 9 hours old */
+    ahead_us = 13 * HOUR;
+    assert_int_equal(wr_log_clean(log, false, NULL, &r.err), WR_OK);
+    assert_string_equal(read_from(&r, 0, 2), "WR373");
+    assert_string_equal(read_from(&r, 0, 3), "");
+    append(log, 0, "c", "3");
+    assert_string_equal(read_from(&r, 0, 3), "3:c=3 ");
+    ahead_us = 25 * HOUR;
+    assert_int_equal(wr_log_submit(log, 0, records, 1, WR_STR("once"), &done, &r.err), WR_OK); /* remembered for a day */
+    assert_false(done.duplicate);
+    wr_log_close(log);
+    rig_close(&r);
+}
+
+/* Times in no order over many segments: the first record that is not older, against a look at all of them; with indexes, and after they are lost or of another segment. */
+static void times_are_found(void **state) {
+    (void)state;
+    enum { N = 900 };
+    rig             r;
+    wr_log_config   config;
+    wr_rng          rng;
+    wr_log_appended done;
+    int64_t         times[N];
+    log_rig(&r);
+    wr_rng_seed(&rng, 3);
+    wr_log_config_default(&config);
+    config.segment_bytes = 200 * 1024;
+    wr_log *log = open_log(&r, NULL, &config);
+    char    big[1500];
+    memset(big, 'z', sizeof big);
+    for (int i = 0; i < N; i++) {
+        times[i] = i * 100 - (int64_t)wr_rng_below(&rng, 20000);
+        wr_log_record record = {.time_ms = times[i], .value = {big, 1 + wr_rng_below(&rng, sizeof big - 1)}};
+        assert_int_equal(wr_log_submit(log, 0, &record, 1, (wr_str){NULL, 0}, &done, &r.err), WR_OK);
+        if (wr_rng_below(&rng, 4) == 0) assert_int_equal(wr_log_sync(log, done.ticket, &r.err), WR_OK);
+    }
+    assert_int_equal(wr_log_sync(log, UINT64_MAX, &r.err), WR_OK);
+    wr_log_close(log);
+    wr_log_view *view;
+    assert_int_equal(wr_log_view_open(r.ctx.world, in_dir(&r, "log"), &view, &r.err), WR_OK);
+    wr_log_stat stat;
+    assert_int_equal(wr_log_view_stat(view, 0, &stat, &r.err), WR_OK);
+    assert_true(stat.segments >= 3);
+    for (int indexes = 0; indexes < 3; indexes++) {
+        for (int64_t ms = -21000; ms < N * 100 + 200; ms += 531) {
+            int64_t want = 0, got;
+            while (want < N && times[want] < ms) want++;
+            assert_int_equal(wr_log_view_time(view, 0, ms, &got, &r.err), WR_OK);
+            assert_int_equal(got, want);
+        }
+        char command[300];
+        const char *what = indexes ? "rm -f %s/log/0/*.idx" : "cd %s/log/0; set -- *.idx; last=; for f; do last=$f; done; for f; do [ $f = $last ] || cp $last $f; done";
+        snprintf(command, sizeof command, what, r.dir);
+        assert_int_equal(system(command), 0);
+    }
+    wr_log_view_close(view);
+    rig_close(&r);
+}
+
 typedef struct appender { wr_log *log; wr_world *world; int from, n; void *thread; } appender;
 static void append_many(void *arg) {
     appender *a = arg;
@@ -540,7 +627,7 @@ static void commits_roll(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_is_read), cmocka_unit_test(torn_tails), cmocka_unit_test(damaged_bytes), cmocka_unit_test(damaged_commits), cmocka_unit_test(epochs),
-        cmocka_unit_test(keys_once), cmocka_unit_test(bounds), cmocka_unit_test(retention), cmocka_unit_test(compaction), cmocka_unit_test(group_commit), cmocka_unit_test(commits_roll),
+        cmocka_unit_test(keys_once), cmocka_unit_test(bounds), cmocka_unit_test(retention), cmocka_unit_test(compaction), cmocka_unit_test(times_run_out), cmocka_unit_test(times_are_found), cmocka_unit_test(group_commit), cmocka_unit_test(commits_roll),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

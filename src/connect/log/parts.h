@@ -45,7 +45,7 @@ void      part_path(const char *path, uint32_t partition, wr_sbuf *out);
 void      segment_path(const char *path, uint32_t partition, int64_t base, const char *ext, wr_sbuf *out);
 wr_status config_read(wr_world *w, const char *path, wr_log_config *out, wr_err *err);
 wr_status segments_list(wr_world *w, const char *path, uint32_t partition, segment_list *out, wr_err *err); /* by base; sizes, no times */
-void      index_put(const index_entry *e, wr_sbuf *out);
+void      index_put(const index_entry *e, uint32_t partition, int64_t base, wr_sbuf *out); /* base: of the segment, part of the sum: an index of another one is none */
 wr_status index_read(wr_world *w, const char *path, uint32_t partition, int64_t base, index_list *out, wr_err *err); /* valid entries only; missing is empty */
 wr_status fail_not_there(const char *path, uint32_t partition, int64_t offset, int64_t start, int64_t end, wr_err *err); /* WR373 */
 

@@ -172,7 +172,7 @@ wr_status log_note(wr_log *log, int kind, const log_producer *by, const int64_t 
 wr_status log_index(wr_log *log, log_part *part, wr_err *err) {
     const log_segment *s = last_segment(part);
     wr_sbuf     entry = {0};
-    index_put(&(index_entry){part->written, s->max_ms, s->appended_us, s->bytes}, &entry);
+    index_put(&(index_entry){part->written, s->max_ms, s->appended_us, s->bytes}, (uint32_t)(part - log->parts), s->base, &entry);
     wr_status status = log->world->vt->file_write(log->world, part->index, entry.at, entry.len, err);
     part->indexed = s->bytes;
     wr_sbuf_free(&entry);
