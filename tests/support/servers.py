@@ -116,10 +116,11 @@ class Kafka:
     """One KRaft broker. Clients of `port` go through a forwarder that can be cut; those of `direct` do not. secure: listeners for TLS (tls, and mtls, which wants a
     certificate of the client) and for SASL by PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512 (sasl, and sasl_tls); the user is alice, her password is `secret`, with SCRAM `scram_secret`."""
     secret, scram_secret = 'al"ice = 1', 'alice-1'
-    def __init__(self, base, secure=False):
+    def __init__(self, base, secure=False, config=''):
+        """config: more lines of server.properties."""
         self.base, self.libs = os.path.join(base, 'kafka'), kafka_jars()
         os.makedirs(self.base)
-        more, maps, config, scram = '', '', '', []
+        more, maps, scram = '', '', []
         if secure:
             self.certificates = Certificates(os.path.join(base, 'certificates'))
             for name, protocol in (('TLS', 'SSL'), ('MTLS', 'SSL'), ('SASL', 'SASL_PLAINTEXT'), ('SASL_TLS', 'SASL_SSL')):
