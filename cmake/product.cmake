@@ -40,6 +40,7 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/src/cli/main.c)
   add_executable(weir ${CMAKE_SOURCE_DIR}/src/cli/main.c)
   target_link_libraries(weir PRIVATE ${WR_ALLOCATOR} weir_cli)
   set_target_properties(weir PROPERTIES LINKER_LANGUAGE CXX)
+  add_dependencies(weir weir_proto)
   install(TARGETS weir RUNTIME)
 endif()
 

@@ -123,6 +123,10 @@ static wr_status show_ready(file_sink *s, wr_err *err) {
 static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     file_sink *s = (file_sink *)base;
     s->encoder->encode(s->encoder, batch, 0, wr_batch_live(batch), &s->buffer);
+    if (s->encoder->failed != WR_OK) {
+        if (err) *err = s->encoder->err;
+        return s->encoder->failed;
+    }
     sink_charge(s);
     if (s->buffer.len < BUFFER_BYTES) return WR_OK;
     WR_TRY(explain(s, write_out(s, err), err));
@@ -278,7 +282,7 @@ wr_status file_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **o
     int64_t roll;
     if (!wr_option_size(&t->options, specs, "sink.rolling-policy.file-size", &roll, ctx->diags)) return WR_USER;
     wr_encoder *encoder;
-    wr_encoder_opts opts = {.schema = t->schema, .options = t->options, .tz = ctx->tz, .world = ctx->world};
+    wr_encoder_opts opts = {.schema = t->schema, .options = t->options, .tz = ctx->tz, .world = ctx->world, .stream = true};
     if (format->encoder_new(&opts, &encoder, ctx->diags) != WR_OK) return WR_USER;
     file_sink *s = wr_calloc(1, sizeof *s);
     *s = (file_sink){.base = {&sink_vt}, .world = ctx->world, .acct = ctx->acct, .table = t->name, .encoder = encoder, .roll_bytes = (uint64_t)WR_MAX(roll, 1)};

@@ -347,6 +347,11 @@ static wr_status read_part(file_source *s, file_part *p, uint32_t index, wr_chun
             if (final) close_part(s, p);
             return WR_OK;
         }
+        if ((int64_t)len > s->max_record_bytes && s->format->lengths) {
+            wr_mem_unref(mem);
+            wr_fail(err, WR_DATA, "WR393", "%s: the record at byte %llu is longer than max-record-bytes = %lld, or its length is damaged", p->path, (unsigned long long)p->offset, (long long)s->max_record_bytes);
+            return WR_DATA;
+        }
         if ((int64_t)len > s->max_record_bytes) { /* no end in sight */
             p->n_shown = (uint8_t)WR_MIN(len, (size_t)RAW_SHOWN);
             memcpy(p->shown, data, p->n_shown);

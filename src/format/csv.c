@@ -418,7 +418,7 @@ static wr_status encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_d
     }
     if (!flat_columns(opts->schema, diags)) return WR_UNSUPPORTED;
     csv_encoder *e = wr_calloc(1, sizeof *e);
-    *e = (csv_encoder){.base = {encode, encoder_free}, .schema = opts->schema, .style = style};
+    *e = (csv_encoder){.base = {.encode = encode, .free = encoder_free}, .schema = opts->schema, .style = style};
     *out = &e->base;
     return WR_OK;
 }

@@ -88,11 +88,14 @@ typedef struct wr_encoder_opts {
     wr_world        *world;
     wr_str           topic;       /* of messages; "" */
     bool             key;         /* messages' keys, not their values */
+    bool             stream;      /* records lie end to end in a file: formats whose records have no end of their own put their length in front */
 } wr_encoder_opts;
 struct wr_encoder {
-    /* Appends live rows batch[from_live .. to_live) as records, each ending with a newline. */
+    /* Appends live rows batch[from_live .. to_live) as records, each ending with a newline (but not those with a length in front). */
     void (*encode)(wr_encoder *e, const wr_batch *batch, uint32_t from_live, uint32_t to_live, wr_sbuf *out);
     void (*free)(wr_encoder *e);
+    wr_status failed;             /* a value that the format cannot hold, a schema registry that does not answer: err says which. The text does not count then */
+    wr_err    err;
 };
 typedef struct wr_format_metadata { const char *key, *type, *doc; } wr_format_metadata; /* METADATA FROM 'value.KEY'; TIMESTAMP_LTZ: of any precision */
 struct wr_format {
@@ -102,6 +105,7 @@ struct wr_format {
     const wr_format_metadata *metadata; /* ends with key == NULL; NULL: none */
     bool                  can_write;
     bool                  messages;  /* records without a mark at their end: of queues, not of files */
+    bool                  lengths;   /* in a file each record has its length in front: behind one that is too long nothing can be found */
     bool                  newline_in_record; /* CSV: a chunk must be cut by split() below, not at any newline */
     wr_status (*decoder_new)(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags);
     wr_status (*encoder_new)(const wr_encoder_opts *opts, wr_encoder **out, wr_diags *diags);

@@ -237,7 +237,7 @@ static wr_status encoder_new(const wr_format *format, const wr_encoder_opts *opt
         return WR_USER;
     }
     json_encoder *e = wr_calloc(1, sizeof *e);
-    *e = (json_encoder){.base = {encode, encoder_free}, .schema = opts->schema, .style = style};
+    *e = (json_encoder){.base = {.encode = encode, .free = encoder_free}, .schema = opts->schema, .style = style};
     e->adds = style.skip_nulls ? frames[form].adds_short : frames[form].adds;
     e->takes = style.skip_nulls ? frames[form].takes_short : frames[form].takes;
     e->style.drop_null_keys = wr_str_ieq(mode, WR_STR("DROP"));

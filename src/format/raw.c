@@ -101,7 +101,7 @@ static wr_status encoder_new(const wr_encoder_opts *opts, wr_encoder **out, wr_d
     *out = NULL;
     if (!one_column(opts->schema, diags)) return WR_USER;
     *out = wr_calloc(1, sizeof **out);
-    **out = (wr_encoder){encode, encoder_free};
+    **out = (wr_encoder){.encode = encode, .free = encoder_free};
     return WR_OK;
 }
 

@@ -479,6 +479,12 @@ wr_status wr_record_writer_write(wr_record_writer *w, const wr_batch *batch, wr_
         if (keys) w->key->encode(w->key, keys, i, i + 1, &w->text);
         split = w->text.len;
         if (!gone) w->value->encode(w->value, values, i, i + 1, &w->text);
+        const wr_encoder *failed = keys && w->key->failed != WR_OK ? w->key : w->value->failed != WR_OK ? w->value : NULL;
+        if (failed) {
+            if (err) *err = failed->err;
+            status = failed->failed;
+            break;
+        }
         wr_str key = {keys ? w->text.at : NULL, split ? split - 1 : 0}, value = {gone ? NULL : w->text.at + split, w->text.len > split ? w->text.len - split - 1 : 0};
         status = put(self, key, value, row, err);
     }

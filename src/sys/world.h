@@ -77,6 +77,9 @@ wr_status wr_library_symbol(const char *path, const char *symbol, void **out, wr
  * stays loaded: such libraries keep threads and locks of their own. */
 typedef struct wr_import { const char *name; void *at; } wr_import; /* at: of a pointer to function */
 const char *wr_library_import(const char *library, const wr_import *imports, size_t n);
+/* The path of a shared object that is part of weir: beside the binary or library that this code is in, or in weir/ of the directory of libraries that belongs
+ * to it. `file` itself where there is none. */
+const char *wr_library_own(const char *file, char path[4096]);
 /* To standard output or standard error, as much as there is room for until wait_us is over. */
 wr_status wr_stream_write(int fd, const void *buf, size_t len, int64_t wait_us, size_t *written, wr_err *err);
 int       wr_cpu_count(void);

@@ -1,11 +1,11 @@
-CREATE TABLE c (id INT, name STRING, weight DECIMAL(5, 2), at TIMESTAMP(3), flag BOOLEAN) WITH ('connector'='filesystem','path'='${DIR}/canal.jsonl','format'='canal-json','canal-json.database.include'='inv.*','canal-json.table.include'='products\d');
+CREATE TABLE c (id INT, name STRING, weight DECIMAL(5, 2), made TIMESTAMP(3), flag BOOLEAN) WITH ('connector'='filesystem','path'='${DIR}/canal.jsonl','format'='canal-json','canal-json.database.include'='inv.*','canal-json.table.include'='products\d');
 CREATE TABLE ca (id INT, name STRING) WITH ('connector'='filesystem','path'='${DIR}/canal.jsonl','format'='canal-json');
 CREATE TABLE m (id BIGINT, name STRING, description STRING, weight DOUBLE) WITH ('connector'='filesystem','path'='${DIR}/maxwell.jsonl','format'='maxwell-json');
 CREATE TABLE o (id INT, name STRING, weight DOUBLE) WITH ('connector'='filesystem','path'='${DIR}/ogg.jsonl','format'='ogg-json');
 -- case canal_rows
 SELECT * FROM c;
 -- case canal_groups
-SELECT name, COUNT(*), SUM(weight), MAX(at), COUNT(flag) FROM c GROUP BY name;
+SELECT name, COUNT(*), SUM(weight), MAX(made), COUNT(flag) FROM c GROUP BY name;
 -- case canal_all_tables
 SELECT * FROM ca;
 -- case canal_one_column
