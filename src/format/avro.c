@@ -389,7 +389,7 @@ static wr_status register_schema(avro_encoder *e, const wr_encoder_opts *opts, f
 
 static wr_status encoder_new(const wr_encoder_opts *opts, form f, wr_encoder **out, wr_diags *diags) {
     avro_encoder *e = wr_calloc(1, sizeof *e);
-    *e = (avro_encoder){.base = {encode, encoder_free}, .arena = wr_arena_new(NULL), .prefix = f != FORM_PLAIN};
+    *e = (avro_encoder){.base = {.encode = encode, .free = encoder_free}, .arena = wr_arena_new(NULL), .prefix = f != FORM_PLAIN};
     wr_sbuf text = {0};
     *out = NULL;
     wr_status status = prepare(e, opts, f, &text, diags);

@@ -85,7 +85,7 @@ const char *wr_bad_kind_name(wr_bad_kind kind) {
 }
 
 static const wr_format *const formats[] = {&wr_format_json, &wr_format_csv, &wr_format_raw, &wr_format_debezium, &wr_format_canal, &wr_format_maxwell, &wr_format_ogg, &wr_format_upsert,
-                                         &wr_format_avro, &wr_format_avro_confluent, &wr_format_debezium_avro, &wr_format_proto};
+                                         &wr_format_avro, &wr_format_avro_confluent, &wr_format_debezium_avro, &wr_format_proto, &wr_format_proto_confluent, &wr_format_json_confluent};
 
 const wr_format *const *wr_formats(size_t *n) {
     *n = WR_COUNT_OF(formats);

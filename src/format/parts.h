@@ -5,7 +5,7 @@
 #include "format/format.h"
 
 extern const wr_format wr_format_json, wr_format_csv, wr_format_raw, wr_format_debezium, wr_format_upsert, wr_format_canal, wr_format_maxwell, wr_format_ogg,
-    wr_format_avro, wr_format_avro_confluent, wr_format_debezium_avro, wr_format_proto;
+    wr_format_avro, wr_format_avro_confluent, wr_format_debezium_avro, wr_format_proto, wr_format_proto_confluent, wr_format_json_confluent;
 
 /* ---- scalar.c ---- */
 bool   wr_scalar_int(wr_str text, int64_t *out); /* trims; sign and digits; false also when it does not fit */
