@@ -191,7 +191,9 @@ static void source_describe(wr_source *base, wr_sbuf *out) {
     memcpy(doing, s->doing, sizeof doing);
     memcpy(added, s->added, sizeof added);
     wr_mutex_unlock(s->lock);
-    if (s->pos.phase != CDC_CHANGES) {
+    if (s->pos.phase == CDC_NEW && (s->start == CDC_LATEST || s->start == CDC_COMMITTED)) {
+        wr_sbuf_printf(out, "changes of %s by slot %.*s, %s", s->quoted, WR_FMT(s->slot), s->start == CDC_LATEST ? "from now on" : "from where the slot is");
+    } else if (s->pos.phase != CDC_CHANGES) {
         wr_sbuf_printf(out, "%" PRIu64 " rows of the snapshot of %s%s", atomic_load(&s->snapshot_rows), s->quoted, s->start == CDC_SNAPSHOT_ONLY ? "" : ", then changes");
     } else if (s->start == CDC_SNAPSHOT_ONLY) {
         wr_sbuf_printf(out, "the snapshot of %s, %" PRIu64 " rows", s->quoted, atomic_load(&s->snapshot_rows));

@@ -52,7 +52,7 @@ typedef struct cdc_note {      /* a chunk */
     cdc_pos           after;   /* its key is in mem */
 } cdc_note;
 
-typedef struct cdc_column { uint32_t type, base, element; bool identity; wr_str type_name; } cdc_column; /* of the server's table, for each physical column */
+typedef struct cdc_column { uint32_t type, base, element; bool identity; wr_str type_name; bool generated; } cdc_column; /* of the server's table, for each physical column */
 
 typedef struct cdc_source {
     wr_source        base;

@@ -40,6 +40,7 @@ void cdc_note_free(cdc_source *s, cdc_note *note) {
 }
 
 static wr_status tell(cdc_source *s, wr_err *err);
+static void      look(cdc_source *s);
 
 /* The open chunk into the queue. */
 static wr_status push(cdc_source *s, wr_err *err) {
@@ -68,6 +69,7 @@ static wr_status push(cdc_source *s, wr_err *err) {
             return status;
         }
         if (status != WR_OK) s->streaming = false; /* the connection is lost: that is seen when there is room */
+        if (s->streaming) look(s);
         wr_bell_wait(s->bell, WAIT_MS * 1000);
     }
 }
@@ -467,9 +469,9 @@ static wr_status take_message(cdc_source *s, wr_str bytes, wr_err *err) {
 static wr_status take_piece(cdc_source *s, wr_str piece, wr_err *err) {
     const uint8_t *p = (const uint8_t *)piece.ptr;
     if (piece.len > 25 && *p == 'w') return take_message(s, (wr_str){piece.ptr + 25, piece.len - 25}, err);
-    if (piece.len >= 18 && *p == 'k') { /* outside a transaction everything up to here was sent */
+    if (piece.len >= 18 && *p == 'k') { /* outside a transaction everything that ends up to here was sent; one that was given in part and is about to come again lies behind it */
         uint64_t end = pg_get_u64(p + 1);
-        if (!s->in_txn && end > s->now.lsn) s->now.lsn = end, s->now.txn = s->now.done = 0;
+        if (!s->in_txn && end > s->now.lsn) s->now.lsn = end;
     }
     return WR_OK;
 }

@@ -54,9 +54,9 @@ static wr_status check_server(cdc_source *s, wr_err *err) {
 static wr_status find_table(cdc_source *s, wr_err *err) {
     const char *values[] = {s->schema_name.ptr, s->table_name.ptr};
     PGresult   *r;
-    WR_TRY(ask(s, "SELECT c.oid, c.relkind, c.relreplident, has_table_privilege(c.oid, 'SELECT'), current_user FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2",
+    WR_TRY(ask(s, "SELECT c.oid, c.relkind, c.relreplident, has_table_privilege(c.oid, 'SELECT'), current_user, c.relpersistence FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2",
                2, values, "look for the table", &r, err));
-    bool there = pg.ntuples(r) > 0, may = there && truth(r, 0, 3);
+    bool there = pg.ntuples(r) > 0, may = there && truth(r, 0, 3), logged = there && *pg.getvalue(r, 0, 5) == 'p';
     char kind = there ? *pg.getvalue(r, 0, 1) : 0;
     wr_str user = there ? cell(s, r, 0, 4) : WR_STR("");
     if (there) s->oid = oid_of(r, 0, 0), s->identity = *pg.getvalue(r, 0, 2), s->partitioned = kind == 'p';
@@ -67,6 +67,11 @@ static wr_status find_table(cdc_source *s, wr_err *err) {
         return WR_USER;
     }
     if (kind != 'r' && kind != 'p') return cdc_fail(s, WR_USER, "WR380", err, "%s is a view or another thing without changes of its own; name a table", s->quoted);
+    if (!logged) {
+        cdc_fail(s, WR_USER, "WR380", err, "%s is an unlogged table: its changes are in no log", s->quoted);
+        wr_err_hint(err, "ALTER TABLE %s SET LOGGED", s->quoted);
+        return WR_USER;
+    }
     if (may) return WR_OK;
     cdc_fail(s, WR_USER, "WR381", err, "the user '%.*s' may not read %s", WR_FMT(user), s->quoted);
     wr_err_hint(err, "GRANT SELECT ON %s TO \"%.*s\"", s->quoted, WR_FMT(user));
@@ -123,7 +128,7 @@ static wr_status wrong_type(const cdc_source *s, uint32_t c, wr_str theirs, wr_e
 #define COLUMNS_SQL                                                                                                                                         \
     "SELECT a.attname, a.atttypid, CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END, CASE WHEN t.typcategory = 'A' THEN t.typelem ELSE 0 END, "  \
     "format_type(a.atttypid, a.atttypmod), EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND a.attnum = ANY (i.indkey) AND "                    \
-    "CASE c.relreplident WHEN 'd' THEN i.indisprimary WHEN 'i' THEN i.indisreplident ELSE false END) "                                                      \
+    "CASE c.relreplident WHEN 'd' THEN i.indisprimary WHEN 'i' THEN i.indisreplident ELSE false END), a.attgenerated <> '' "                                                      \
     "FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid WHERE c.oid = $1::text::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
 
 static wr_status read_columns(cdc_source *s, bool *any_identity, wr_err *err) {
@@ -142,12 +147,17 @@ static wr_status read_columns(cdc_source *s, bool *any_identity, wr_err *err) {
         *any_identity |= identity;
         for (uint32_t c = 0; c < s->n_physical; c++)
             if (wr_str_eq(s->schema->fields[c].name, s->names[i]))
-                s->columns[c] = (cdc_column){oid_of(r, (int)i, 1), oid_of(r, (int)i, 2), oid_of(r, (int)i, 3), identity, cell(s, r, (int)i, 4)};
+                s->columns[c] = (cdc_column){oid_of(r, (int)i, 1), oid_of(r, (int)i, 2), oid_of(r, (int)i, 3), identity, cell(s, r, (int)i, 4), truth(r, (int)i, 6)};
     }
     pg.clear(r);
     for (uint32_t c = 0; c < s->n_physical; c++) {
         const cdc_column *col = &s->columns[c];
         if (!col->type) return no_column(s, c, err);
+        if (col->generated) {
+            cdc_fail(s, WR_USER, "WR384", err, "column '%.*s' of %s is generated: its value is not sent with changes", WR_FMT(s->schema->fields[c].name), s->quoted);
+            wr_err_hint(err, "compute it here: %.*s AS ...", WR_FMT(s->schema->fields[c].name));
+            return WR_USER;
+        }
         if (!cdc_type_fits(col->base, col->element, s->schema->fields[c].type)) return wrong_type(s, c, col->type_name, err);
     }
     return WR_OK;
@@ -214,6 +224,24 @@ static wr_status publication_lacks(const cdc_source *s, const char *what, const 
     return WR_USER;
 }
 
+static wr_status check_column_list(cdc_source *s, wr_err *err) {
+    const char *values[] = {s->publication.ptr, s->schema_name.ptr, s->table_name.ptr};
+    PGresult   *r;
+    WR_TRY(ask(s, "SELECT unnest(attnames) FROM pg_publication_tables WHERE pubname = $1 AND schemaname = $2 AND tablename = $3", 3, values, "look at the publication", &r, err));
+    wr_status status = WR_OK;
+    for (uint32_t c = 0; c < s->n_physical && status == WR_OK; c++) {
+        bool in = false;
+        for (int i = 0; i < pg.ntuples(r); i++) in |= wr_str_eq(s->schema->fields[c].name, wr_str_of(pg.getvalue(r, i, 0)));
+        if (in) continue;
+        wr_sbuf what = {0};
+        wr_sbuf_printf(&what, "does not have the column '%.*s' of %s", WR_FMT(s->schema->fields[c].name), s->quoted);
+        status = publication_lacks(s, what.at, "SET TABLE ", s->quoted, err);
+        wr_sbuf_free(&what);
+    }
+    pg.clear(r);
+    return status;
+}
+
 static wr_status check_publication(cdc_source *s, wr_err *err) {
     if (s->start == CDC_SNAPSHOT_ONLY) return WR_OK;
     const char *values[] = {s->publication.ptr, s->schema_name.ptr, s->table_name.ptr};
@@ -230,7 +258,7 @@ static wr_status check_publication(cdc_source *s, wr_err *err) {
     bool in = pg.ntuples(r) > 0;
     if (in) s->row_filter = cell(s, r, 0, 0);
     pg.clear(r);
-    if (in) return WR_OK;
+    if (in) return s->version >= ROW_FILTERS ? check_column_list(s, err) : WR_OK;
     wr_sbuf what = {0};
     wr_sbuf_printf(&what, "does not have the table %s", s->quoted);
     (void)publication_lacks(s, what.at, "ADD TABLE ", s->quoted, err);
