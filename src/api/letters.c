@@ -109,12 +109,25 @@ static wr_schema schema_of(wr_session *s, const place *p) {
     return (wr_schema){n, fields};
 }
 
-/* A file: as JSON lines; lines that are none are left out and counted. A table: what can be read of it as it is now. */
+static bool has_option(const place *p, const char *key) {
+    const wr_connector *c = wr_connector_find(p->table->connector);
+    for (const wr_option_spec *o = c ? c->specs : NULL; o && o->key; o++)
+        if (!strcmp(o->key, key)) return true;
+    return false;
+}
+
+/* A file: as JSON lines; lines that are none are left out and counted. A table: what can be read of it as it is now; of a queue: from its first message to its last. */
 static wr_options options_of(wr_session *s, const place *p) {
-    wr_option *o = wr_new_n(s->arena, wr_option, (p->table ? p->table->n_options : 0) + 6);
+    static const struct { const char *key; wr_str value; } queue[] = {{"scan.startup.mode", {"earliest-offset", 15}}, {"scan.bounded.mode", {"latest-offset", 13}}};
+    wr_option *o = wr_new_n(s->arena, wr_option, (p->table ? p->table->n_options : 0) + 8);
     uint32_t   n = 0;
-    for (uint32_t i = 0; p->table && i < p->table->n_options; i++)
-        if (!wr_str_eq(p->table->options[i].key, WR_STR("on-error"))) o[n++] = (wr_option){p->table->options[i].key, p->table->options[i].value, p->table->options[i].at};
+    for (uint32_t i = 0; p->table && i < p->table->n_options; i++) {
+        const wr_table_option *t = &p->table->options[i];
+        bool                   mine = wr_str_eq(t->key, WR_STR("on-error")) || wr_str_starts(t->key, WR_STR("scan.startup.")) || wr_str_starts(t->key, WR_STR("scan.bounded."));
+        if (!mine) o[n++] = (wr_option){t->key, t->value, t->at};
+    }
+    for (size_t i = 0; p->table && i < WR_COUNT_OF(queue); i++)
+        if (has_option(p, queue[i].key)) o[n++] = (wr_option){wr_str_of(queue[i].key), queue[i].value, p->at};
     if (!p->table) {
         o[n++] = (wr_option){WR_STR("connector"), WR_STR("filesystem"), p->at};
         o[n++] = (wr_option){WR_STR("path"), p->path, p->at};
@@ -231,7 +244,7 @@ static void set_aside(wr_letters *letters, wr_letters *rest, uint32_t **index) {
     *index = wr_calloc(letters->list.n + 1, sizeof **index);
     for (uint32_t i = 0; i < letters->list.n; i++) {
         wr_letter_row *l = &letters->list.at[i];
-        if (wr_str_eq(l->code, WR_STR("54000"))) {
+        if (!l->of_sink && wr_str_eq(l->code, WR_STR("54000"))) {
             l->outcome = WR_AGAIN_CANNOT;
             l->told = WR_STR("the record was too long: the letter holds its beginning only ('max-record-bytes')");
             continue;

@@ -71,8 +71,9 @@ static wr_status get(wr_lookup *lookup, const wr_batch *keys, wr_lookup_rows *ou
         int64_t  retry_us = 0;
         status = s->vt->next(s, NULL, &chunk, &next, &retry_us, err);
         if (status != WR_OK) break;
-        more = next == WR_NEXT_CHUNK;
-        if (more) status = read_chunk(w, s, &chunk, out, err), wr_mem_unref(chunk.mem);
+        more = next != WR_NEXT_END;
+        if (next == WR_NEXT_CHUNK) status = read_chunk(w, s, &chunk, out, err), wr_mem_unref(chunk.mem);
+        if (next == WR_NEXT_WAIT) ctx.world->vt->sleep_us(ctx.world, retry_us); /* of a queue: it is on its way */
     }
     if (s) s->vt->close(s);
     wr_arena_free(ctx.arena);

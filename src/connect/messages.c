@@ -1,5 +1,7 @@
 /* connect/messages.c: see messages.h. No state; a note belongs to one worker. */
 #include "connect/messages.h"
+#include <stdio.h>
+#include <stdlib.h>
 
 /* "partition:7" -> 7, when it begins with the word. */
 static bool named_number(wr_str text, const char *word, int64_t *out) {
@@ -117,6 +119,74 @@ void message_decode(wr_record_reader *reader, const message_note *note, const wr
         wr_batch_unref(inner);
         out->batches.at[b] = whole;
     }
+}
+
+/* ---- dead letters ---- */
+
+static wr_str slice_of(const uint8_t *bytes, wr_slice slice) { return slice.len == WR_NO_BYTES ? (wr_str){NULL, 0} : (wr_str){(const char *)bytes + slice.at, slice.len}; }
+
+void message_put_headers(const wr_str *names, const wr_str *values, uint32_t n, wr_sbuf *context) {
+    wr_sbuf headers = {0};
+    for (uint32_t k = 0; k < n; k++) {
+        wr_put_bytes(&headers, names[k].ptr, names[k].len);
+        wr_put_u8(&headers, values[k].ptr != NULL);
+        if (values[k].ptr) wr_put_bytes(&headers, values[k].ptr, values[k].len);
+    }
+    if (headers.len) {
+        wr_sbuf_addz(context, ",\"headers\":\"");
+        wr_base64(headers.at, headers.len, context);
+        wr_sbuf_addc(context, '"');
+    }
+    wr_sbuf_free(&headers);
+}
+
+const char *message_member(wr_str context, const char *name) {
+    char text[64];
+    int  n = snprintf(text, sizeof text, "\"%s\":", name);
+    const char *at = context.ptr ? memmem(context.ptr, context.len, text, (size_t)n) : NULL;
+    return at ? at + n : NULL;
+}
+
+uint32_t message_get_headers(wr_str context, wr_mem *mem, wr_str **names, wr_str **values) {
+    const char *at = message_member(context, "headers"), *end = context.ptr + context.len, *quote = at && at < end ? memchr(at + 1, '"', (size_t)(end - at - 1)) : NULL;
+    wr_sbuf     bytes = {0};
+    uint32_t    n = 0;
+    if (quote && *at == '"' && wr_base64_decode((wr_str){at + 1, (size_t)(quote - at - 1)}, &bytes)) {
+        uint8_t  *copy = wr_mem_alloc(mem, bytes.len + 1);
+        wr_reader in = {copy, copy + bytes.len, false};
+        memcpy(copy, bytes.at, bytes.len);
+        *names = wr_mem_alloc(mem, (bytes.len + 1) * sizeof **names);
+        *values = wr_mem_alloc(mem, (bytes.len + 1) * sizeof **values);
+        for (; in.at < in.end && !in.bad; n += !in.bad) {
+            (*names)[n] = wr_get_bytes(&in);
+            (*values)[n] = wr_get_u8(&in) ? wr_get_bytes(&in) : (wr_str){NULL, 0};
+        }
+    }
+    wr_sbuf_free(&bytes);
+    return n;
+}
+
+void message_beside(const message_note *note, uint64_t i, wr_str *raw, wr_str *key, wr_sbuf *context) {
+    *raw = slice_of(note->records.value_bytes, note->records.values[i]);
+    *key = slice_of(note->records.key_bytes, note->records.keys[i]);
+    wr_sbuf_printf(context, "\"timestamp\":%lld", (long long)note->timestamps_ms[i]);
+    if (note->ids) wr_sbuf_addz(context, ",\"message_id\":"), wr_sbuf_add_json(context, note->ids[i]);
+    if (note->header_from) message_put_headers(note->header_names + note->header_from[i], note->header_values + note->header_from[i], note->header_from[i + 1] - note->header_from[i], context);
+}
+
+bool message_again(message_note *note, wr_mem *mem, const wr_again *r, bool with_key, bool headers) {
+    const char *time = message_member(r->context, "timestamp"), *id = message_member(r->context, "message_id"), *end = r->context.ptr + r->context.len;
+    const char *quote = id && *id == '"' ? memchr(id + 1, '"', (size_t)(end - id - 1)) : NULL;
+    message_note_open(note, mem, r->key.len + 64, r->raw.len + 64, headers);
+    if (!message_note_add(note, with_key ? r->key : (wr_str){NULL, 0}, r->raw, r->offset, time ? strtoll(time, NULL, 10) : 0)) return false;
+    note->ids = wr_mem_calloc(mem, sizeof *note->ids);
+    if (quote) {
+        char *copy = wr_mem_alloc(mem, (size_t)(quote - id));
+        memcpy(copy, id + 1, (size_t)(quote - id - 1));
+        note->ids[0] = (wr_str){copy, (size_t)(quote - id - 1)};
+    }
+    if (headers) note->header_from[1] = message_get_headers(r->context, mem, &note->header_names, &note->header_values);
+    return true;
 }
 
 /* ---- sinks ---- */

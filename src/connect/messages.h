@@ -27,6 +27,14 @@ void message_note_header(message_note *note, wr_str name, wr_str value); /* copi
 /* Decodes the note's messages; the batches that it adds to out have all columns of `schema`: those of the record, then metadata. Bad records get the message's offset. */
 void message_decode(wr_record_reader *reader, const message_note *note, const wr_schema *schema, uint32_t n_physical, const wr_str *metadata_keys, wr_decoded *out);
 
+/* Dead letters (wr_source_vt.beside, again): message `i` as it was; and a note with one message made of a letter. False: it is too long. note: topic, partition. */
+void message_beside(const message_note *note, uint64_t i, wr_str *raw, wr_str *key, wr_sbuf *context);
+bool message_again(message_note *note, wr_mem *mem, const wr_again *letter, bool with_key, bool headers);
+/* The context of a letter: headers in base64, every byte of them; what follows "NAME": in it (NULL: it is not there). */
+void        message_put_headers(const wr_str *names, const wr_str *values, uint32_t n, wr_sbuf *context);
+uint32_t    message_get_headers(wr_str context, wr_mem *mem, wr_str **names, wr_str **values);
+const char *message_member(wr_str context, const char *name);
+
 /* ---- sinks ---- */
 typedef struct message_columns {
     wr_schema stored;          /* columns of the record */

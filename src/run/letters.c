@@ -154,6 +154,7 @@ static void put_number(wr_sbuf *out, int64_t n) {
 static void put_id(wr_job *job, refuser *r, uint64_t epoch, const letter *l, wr_sbuf *out) {
     wr_sbuf id = {0};
     if (l->of_sink) wr_sbuf_printf(&id, "%.*s#%016" PRIx64 "-%" PRIu64 "-%" PRIu64, WR_FMT(r->table), job->letters->state, epoch, ++r->number);
+    else if (l->name.ptr) wr_sbuf_printf(&id, "%.*s/%.*s@%.*s", WR_FMT(r->table), WR_FMT(l->partition), WR_FMT(l->name));
     else wr_sbuf_printf(&id, "%.*s/%.*s@%" PRId64, WR_FMT(r->table), WR_FMT(l->partition), l->offset);
     put_text(out, wr_sbuf_str(&id));
     wr_sbuf_free(&id);

@@ -33,7 +33,7 @@ typedef struct refuser {              /* one table's: of a source, or of a sink'
 
 typedef struct letter {
     bool        of_sink;
-    wr_str      partition, raw, key, reason, context; /* ptr NULL: none */
+    wr_str      partition, raw, key, reason, context, name; /* ptr NULL: none; name: of the message, where its queue has no offsets */
     int64_t     offset, line;                         /* -1: none */
     const char *code;
 } letter;

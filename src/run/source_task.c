@@ -359,7 +359,12 @@ static void dead_letter(wr_job *job, source *s, const turn *t, const wr_bad_reco
                 .code = bad_code(bad->kind), .reason = wr_str_of(reason)};
     wr_sbuf object = {0};
     wr_sbuf_printf(&object, "{%.*s}", WR_FMT(wr_sbuf_str(&context)));
-    if (context.len) l.context = wr_sbuf_str(&object);
+    if (context.len) {
+        static const char NAME[] = "\"message_id\":\"";
+        const char *at = memmem(object.at, object.len, NAME, sizeof NAME - 1), *quote = at ? strchr(at + sizeof NAME - 1, '"') : NULL;
+        l.context = wr_sbuf_str(&object);
+        if (quote) l.name = (wr_str){at + sizeof NAME - 1, (size_t)(quote - at) - (sizeof NAME - 1)};
+    }
     letters_add(job, &s->refused, epoch_of_turn(job, s), &l);
     wr_sbuf_free(&object);
     wr_sbuf_free(&context);

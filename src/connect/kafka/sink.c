@@ -44,6 +44,8 @@ typedef struct kafka_sink {
     int32_t           timestamp_col, headers_col;
     const wr_batch   *batch;          /* being written */
     int32_t           n_partitions, next_partition;
+    const wr_refuse  *refuse;
+    uint64_t          n_rows;         /* of the batches so far */
     change_log        log;
     wr_sbuf           entry;
     uint64_t          incarnation;
@@ -298,6 +300,12 @@ static wr_status put_record(void *self, wr_str key, wr_str value, uint32_t row, 
         p->broken = true;
         return WR_OK;
     }
+    if (s->refuse && code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE) {
+        char reason[120];
+        snprintf(reason, sizeof reason, "a message of %zu bytes is more than the producer may send ('properties.message.max.bytes')", m.value.len);
+        if (s->guarantee == EXACTLY_ONCE) s->log.bytes.len = from;
+        return s->refuse->row(s->refuse->arg, s->batch, row, s->n_rows + row, "54000", reason, err);
+    }
     return kafka_fail(&p->client, code, err, "table '%.*s': cannot write a message of %zu bytes to the topic '%s'", WR_FMT(s->table), m.value.len, s->topic);
 }
 
@@ -332,6 +340,7 @@ static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     s->batch = batch;
     wr_status status = wr_record_writer_write(s->writer, stored, put_record, s, err);
     wr_batch_unref(stored);
+    s->n_rows += batch->n_rows;
     kafka.poll(p->client.rk, 0);
     change_log_charge(&s->log);
     if (status == WR_OK && s->guarantee != EXACTLY_ONCE) status = delivered(s, p, err);
@@ -568,7 +577,7 @@ wr_status kafka_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **
     *out = NULL;
     WR_TRY(kafka_load(err));
     kafka_sink *s = wr_calloc(1, sizeof *s);
-    *s = (kafka_sink){.base = {&sink_vt}, .world = ctx->world, .log = {.acct = ctx->acct}, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .fresh = true};
+    *s = (kafka_sink){.base = {&sink_vt}, .world = ctx->world, .log = {.acct = ctx->acct}, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .fresh = true, .refuse = ctx->refuse};
     wr_status status = make_format(s, t, ctx);
     if (status == WR_OK) status = read_sink_options(s, t, ctx);
     for (int i = 0; i < (s->guarantee == EXACTLY_ONCE ? 2 : 1) && status == WR_OK; i++) {

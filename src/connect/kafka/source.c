@@ -14,6 +14,7 @@
  * Thread     next, save, load: under the turn lock; decode: any worker, sees only the chunk; lasting: the coordinator; `found` is under its lock.   */
 #define _GNU_SOURCE 1
 #include "connect/kafka/lib.h"
+#include "connect/messages.h"
 #include "format/records.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -545,53 +546,15 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
 
 /* ---- dead letters: a message as it was, and back ---- */
 
-static wr_str slice_of(const uint8_t *bytes, wr_slice slice) { return slice.len == WR_NO_BYTES ? (wr_str){NULL, 0} : (wr_str){(const char *)bytes + slice.at, slice.len}; }
-
-/* Headers as the checkpoint's encoding of names and values, in base64: every byte of them. */
 static void source_beside(wr_source *base, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *raw, wr_str *key, wr_sbuf *context) {
     const chunk_note *note = (const chunk_note *)(uintptr_t)chunk->rows_from;
+    const wr_records *r = &note->records;
     uint64_t          i = bad->line;
-    wr_sbuf           headers = {0};
     (void)base;
-    *raw = slice_of(note->records.value_bytes, note->records.values[i]);
-    *key = slice_of(note->records.key_bytes, note->records.keys[i]);
+    *raw = r->values[i].len == WR_NO_BYTES ? (wr_str){NULL, 0} : (wr_str){(const char *)r->value_bytes + r->values[i].at, r->values[i].len};
+    *key = r->keys[i].len == WR_NO_BYTES ? (wr_str){NULL, 0} : (wr_str){(const char *)r->key_bytes + r->keys[i].at, r->keys[i].len};
     wr_sbuf_printf(context, "\"timestamp\":%" PRId64 ",\"timestamp_type\":%u", note->timestamps[i], note->timestamp_types[i]);
-    for (uint32_t k = note->header_from ? note->header_from[i] : 0; note->header_from && k < note->header_from[i + 1]; k++) {
-        wr_put_bytes(&headers, note->header_names[k].ptr, note->header_names[k].len);
-        wr_put_u8(&headers, note->header_values[k].ptr != NULL);
-        if (note->header_values[k].ptr) wr_put_bytes(&headers, note->header_values[k].ptr, note->header_values[k].len);
-    }
-    if (headers.len) {
-        wr_sbuf_addz(context, ",\"headers\":\"");
-        wr_base64(headers.at, headers.len, context);
-        wr_sbuf_addc(context, '"');
-    }
-    wr_sbuf_free(&headers);
-}
-
-/* What follows "NAME": in the context of a letter. */
-static const char *member(wr_str context, const char *name) {
-    const char *at = context.ptr ? memmem(context.ptr, context.len, name, strlen(name)) : NULL;
-    return at ? at + strlen(name) : NULL;
-}
-
-static void again_headers(chunk_note *note, wr_str context) {
-    const char *at = member(context, "\"headers\":\""), *end = context.ptr + context.len, *quote = at ? memchr(at, '"', (size_t)(end - at)) : NULL;
-    wr_sbuf     bytes = {0};
-    if (quote && wr_base64_decode((wr_str){at, (size_t)(quote - at)}, &bytes)) {
-        uint8_t  *copy = wr_mem_alloc(note->records.mem, bytes.len + 1);
-        wr_reader in = {copy, copy + bytes.len, false};
-        memcpy(copy, bytes.at, bytes.len);
-        note->header_names = wr_mem_alloc(note->records.mem, bytes.len * sizeof(wr_str));
-        note->header_values = wr_mem_alloc(note->records.mem, bytes.len * sizeof(wr_str));
-        while (in.at < in.end && !in.bad) {
-            uint32_t n = note->header_from[1];
-            note->header_names[n] = wr_get_bytes(&in);
-            note->header_values[n] = wr_get_u8(&in) ? wr_get_bytes(&in) : (wr_str){NULL, 0};
-            note->header_from[1] += !in.bad;
-        }
-    }
-    wr_sbuf_free(&bytes);
+    if (note->header_from) message_put_headers(note->header_names + note->header_from[i], note->header_values + note->header_from[i], note->header_from[i + 1] - note->header_from[i], context);
 }
 
 static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out, wr_err *err) {
@@ -599,7 +562,7 @@ static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out,
     kafka_part    at = {.partition = 0};
     char          topic[260], name[300];
     uint32_t      index = 0;
-    const char   *bracket = r->partition.len ? memrchr(r->partition.ptr, '[', r->partition.len) : NULL, *time = member(r->context, "\"timestamp\":"), *type = member(r->context, "\"timestamp_type\":");
+    const char   *bracket = r->partition.len ? memrchr(r->partition.ptr, '[', r->partition.len) : NULL, *time = message_member(r->context, "timestamp"), *type = message_member(r->context, "timestamp_type");
     snprintf(name, sizeof name, "%.*s", WR_FMT(r->partition));
     snprintf(topic, sizeof topic, "%.*s", bracket ? (int)(bracket - r->partition.ptr) : 0, r->partition.ptr ? r->partition.ptr : "");
     if (bracket) at.partition = (int32_t)strtol(name + (bracket - r->partition.ptr) + 1, NULL, 10);
@@ -616,7 +579,7 @@ static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out,
     note->offsets[0] = r->offset;
     note->timestamps[0] = time ? strtoll(time, NULL, 10) : 0;
     note->timestamp_types[0] = type ? (uint8_t)strtoul(type, NULL, 10) : 0;
-    if (s->headers) again_headers(note, r->context);
+    if (s->headers) note->header_from[1] = message_get_headers(r->context, note->records.mem, &note->header_names, &note->header_values);
     *out = (wr_chunk){.partition = index, .mem = note->records.mem, .data = (const uint8_t *)note, .len = note->records.value_len + note->records.key_len + 1, .rows_from = (uint64_t)(uintptr_t)note};
     return WR_OK;
 }

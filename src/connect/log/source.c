@@ -27,6 +27,7 @@ typedef struct chunk_note { /* hangs on a chunk, with its bytes */
     int64_t    from, to;     /* offsets that are meant */
     size_t     len, raw_len; /* of all pieces; of all records, unpacked */
     piece_note pieces[PIECES_MAX];
+    message_note *again;     /* one message that is put back, and no pieces; NULL: none is */
 } chunk_note;
 
 typedef struct log_worker { wr_record_reader *reader; wr_log_batch batch; } log_worker;
@@ -106,7 +107,7 @@ static wr_status begin(log_source *s, wr_err *err) {
 
 static chunk_note *note_new(const log_source *s, uint32_t p) {
     wr_mem     *mem = wr_mem_new(CHUNK_BYTES + sizeof(chunk_note) + 128 * 1024);
-    chunk_note *note = wr_mem_alloc(mem, sizeof *note);
+    chunk_note *note = wr_mem_calloc(mem, sizeof *note);
     note->mem = mem, note->partition = p, note->n = 0, note->len = note->raw_len = 0, note->from = s->parts[p].next, note->to = s->parts[p].end;
     return note;
 }
@@ -217,6 +218,10 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
     const chunk_note *c = (const chunk_note *)(uintptr_t)chunk->rows_from;
     message_note      note = {.topic = wr_str_of(s->path), .partition = (int32_t)chunk->partition};
     if (!chunk->len) return WR_OK;
+    if (c->again) {
+        message_decode(w->reader, c->again, s->schema, s->n_physical, s->metadata_keys, out);
+        return WR_OK;
+    }
     open_note(s, c, chunk->mem, &note);
     for (uint32_t i = 0; i < c->n; i++) {
         const piece_note *piece = &c->pieces[i];
@@ -227,6 +232,49 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
         if (bad || w->batch.bad) return at_table(s, wr_log_damaged(s->path, c->partition, piece->segment, piece->segment_at, piece->base, err), err);
     }
     decode_note(s, w, &note, out);
+    return WR_OK;
+}
+
+/* ---- dead letters: a message as it was, and back ---- */
+
+/* Found by its offset once more: the note that it was decoded from is gone. Copied into the chunk's memory. */
+static void source_beside(wr_source *base, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *raw, wr_str *key, wr_sbuf *context) {
+    log_source       *s = (log_source *)base;
+    const chunk_note *c = (const chunk_note *)(uintptr_t)chunk->rows_from;
+    wr_log_batch      batch = {0};
+    wr_log_record     r;
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (i + 1 < c->n && c->pieces[i + 1].base <= (int64_t)bad->offset) continue;
+        if (wr_log_batch_open(&batch, c->pieces[i].bytes, c->pieces[i].len) != WR_OK) break;
+        while (wr_log_batch_next(&batch, &r)) {
+            wr_str       list = r.headers, name, value;
+            message_note note = {0};
+            if (r.offset != (int64_t)bad->offset) continue;
+            message_note_open(&note, chunk->mem, r.key.len + 64, r.value.len + 64, s->headers);
+            if (message_note_add(&note, r.key, r.value, r.offset, r.time_ms)) {
+                while (s->headers && wr_log_header_next(&list, &name, &value)) message_note_header(&note, name, value);
+                message_beside(&note, 0, raw, key, context);
+            }
+        }
+        break;
+    }
+    wr_log_batch_free(&batch);
+}
+
+static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out, wr_err *err) {
+    log_source   *s = (log_source *)base;
+    wr_mem       *mem = wr_mem_new(r->raw.len + r->key.len + 4096);
+    chunk_note   *c = wr_mem_calloc(mem, sizeof *c);
+    const char   *bracket = r->partition.len ? memrchr(r->partition.ptr, '[', r->partition.len) : NULL;
+    message_note *note = c->again = wr_mem_calloc(mem, sizeof *note);
+    note->topic = wr_str_of(s->path);
+    for (const char *d = bracket ? bracket + 1 : NULL; d && d < r->partition.ptr + r->partition.len && *d >= '0' && *d <= '9'; d++) note->partition = note->partition * 10 + (*d - '0');
+    if (note->partition < 0 || (uint32_t)note->partition >= s->n_parts) note->partition = 0;
+    if (!message_again(note, mem, r, s->format.key != NULL, s->headers)) {
+        wr_mem_unref(mem);
+        return wr_fail(err, WR_DATA, "54000", "table '%.*s': a message is too long to be put back", WR_FMT(s->table));
+    }
+    *out = (wr_chunk){.partition = (uint32_t)note->partition, .mem = mem, .data = (const uint8_t *)note, .len = note->records.value_len + note->records.key_len + 1, .rows_from = (uint64_t)(uintptr_t)c};
     return WR_OK;
 }
 
@@ -338,7 +386,7 @@ static void source_close(wr_source *base) {
 static const wr_source_vt source_vt = {
     .name = "log", .next = source_next, .decode = source_decode, .partitions = source_partitions, .partition_name = source_partition_name, .partition_done = source_partition_done,
     .save = source_save, .load = source_load, .until = source_until, .at_limit = source_at_limit, .describe = source_describe, .progress = source_progress, .bounded = source_bounded,
-    .close = source_close, .messages = true};
+    .close = source_close, .beside = source_beside, .again = source_again, .messages = true};
 
 /* ---- making one ---- */
 

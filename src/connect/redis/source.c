@@ -291,6 +291,28 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
     return WR_OK;
 }
 
+/* ---- dead letters: an entry as it was, and back ---- */
+
+static void source_beside(wr_source *base, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *raw, wr_str *key, wr_sbuf *context) {
+    (void)base;
+    message_beside((const message_note *)(uintptr_t)chunk->rows_from, bad->line, raw, key, context);
+}
+
+static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out, wr_err *err) {
+    redis_source *s = (redis_source *)base;
+    wr_mem       *mem = wr_mem_new(r->raw.len + 4096);
+    message_note *note = wr_mem_calloc(mem, sizeof *note);
+    char         *topic = wr_mem_alloc(mem, r->partition.len + 1);
+    memcpy(topic, r->partition.ptr ? r->partition.ptr : "", r->partition.len);
+    note->topic = (wr_str){topic, r->partition.len};
+    if (!message_again(note, mem, r, s->format.key != NULL, s->headers)) {
+        wr_mem_unref(mem);
+        return wr_fail(err, WR_DATA, "54000", "table '%.*s': an entry is too long to be put back", WR_FMT(s->conn.name));
+    }
+    *out = (wr_chunk){.mem = mem, .data = (const uint8_t *)note, .len = note->records.value_len + 1, .rows_from = (uint64_t)(uintptr_t)note};
+    return WR_OK;
+}
+
 /* ---- positions ---- */
 
 static void put_id(wr_sbuf *out, redis_id id) { wr_put_u64(out, id.ms), wr_put_u64(out, id.seq); }
@@ -415,7 +437,7 @@ static void source_close(wr_source *base) {
 static const wr_source_vt source_vt = {
     .name = "redis-streams", .next = source_next, .decode = source_decode, .partitions = source_partitions, .partition_name = source_partition_name, .partition_done = source_partition_done,
     .save = source_save, .load = source_load, .until = source_until, .at_limit = source_at_limit, .describe = source_describe, .progress = source_progress, .bounded = source_bounded,
-    .close = source_close, .messages = true};
+    .close = source_close, .beside = source_beside, .again = source_again, .messages = true};
 
 /* ---- making one ---- */
 
