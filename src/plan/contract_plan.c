@@ -7,11 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Queues: what is written is spread over partitions, and read as a table of changes under another connector's name. */
+static bool is_upsert_queue(const wr_table *t) { return wr_str_eq(t->connector, WR_STR("upsert-kafka")) || wr_str_eq(t->connector, WR_STR("upsert-log")); }
+static bool is_queue(const wr_table *t) { return is_upsert_queue(t) || wr_str_eq(t->connector, WR_STR("kafka")) || wr_str_eq(t->connector, WR_STR("log")); }
+
 /* ---- the place ---- */
 
 static wr_str place_of(const wr_table *t, wr_arena *arena) {
     static const char *const keys[] = {"url", "path", "topic", "topic-pattern", "subject", "stream", "table-name", "table"};
-    wr_str  connector = wr_str_eq(t->connector, WR_STR("upsert-kafka")) ? WR_STR("kafka") : t->connector;
+    wr_str  connector = t->connector;
+    if (is_upsert_queue(t)) connector.ptr += 7, connector.len -= 7;
     wr_sbuf out = {0};
     wr_sbuf_add_str(&out, connector);
     for (size_t i = 0; i < WR_COUNT_OF(keys); i++) {
@@ -69,11 +74,10 @@ static bool option_is(const wr_table *t, const char *key, const char *value) { r
 /* A queue spreads its messages over partitions: what stays in order there is what has one key. */
 static void order_in_queue(const wr_table *t, wr_arena *arena, wr_contract *c) {
     wr_str   keys = wr_table_option_get(t, "key.fields");
-    bool     upsert = wr_str_eq(t->connector, WR_STR("upsert-kafka"));
+    bool     upsert = is_upsert_queue(t);
     wr_str  *names = wr_new_n(arena, wr_str, t->n_key + keys.len + 1);
     uint32_t n = 0, missing = 0;
-    if (!upsert && !wr_str_eq(t->connector, WR_STR("kafka"))) return;
-    if (option_is(t, "sink.partitioner", "fixed")) return; /* all to one */
+    if (!is_queue(t) || option_is(t, "sink.partitioner", "fixed") || option_is(t, "log.partitions", "1")) return; /* all to one */
     for (uint32_t i = 0; upsert && i < t->n_key; i++) names[n++] = t->columns[t->key[i]].name;
     for (wr_str name; !upsert && keys.ptr && wr_str_next(&keys, ';', &name);) names[n++] = name;
     for (uint32_t i = 0; i < c->n_order; i++) {
@@ -147,6 +151,16 @@ static bool leaves_out(const wr_pnode *n, wr_sbuf *why) {
     return why->len != 0;
 }
 
+/* A log forgets by itself. */
+static void check_retention(const wr_table *t, wr_contract *c, wr_diags *diags) {
+    int64_t kept = -1;
+    if (!is_queue(t) || !wr_parse_duration(wr_str_trim(wr_table_option_get(t, "log.retention")), &kept)) return;
+    if (c->retention_us > kept) {
+        wr_diags_add(diags, WR_SEV_ERROR, "WR348", option_at(t, "contract.retention"), "table '%.*s': 'contract.retention' promises more than 'log.retention' keeps", WR_FMT(c->table));
+        wr_diags_hint(diags, "raise 'log.retention', or promise less");
+    } else if (c->retention_us < 0) c->retention_us = kept;
+}
+
 static void check_completeness(const wr_job_plan *job, const wr_pnode *sink, const wr_contract *c, wr_diags *diags) {
     wr_sbuf why = {0};
     bool   *on_way = wr_calloc(job->nodes.n + 1, sizeof *on_way); /* inputs come first in the plan */
@@ -190,6 +204,7 @@ static void promise_of(const wr_job_plan *job, const wr_pnode *sink, const wr_li
     wr_contract_options(t, arena, diags, c);
     check_order(t, &proved, c, diags);
     check_completeness(job, sink, c, diags);
+    check_retention(t, c, diags);
 }
 
 /* Several INSERTs into one table: what holds for all of them. What one of them does to a key may come before or after what another does. */
