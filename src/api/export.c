@@ -22,6 +22,8 @@ static const rule RULES[] = {
     {NULL, "contract.*", NULL, NULL}, /* 'weir contract' has them in a file of its own */
     {NULL, "needs.*", NULL, NULL},
     {NULL, "dead-letter.path", NULL, "bad records are not kept: Flink has no dead-letter file for this connector"},
+    {NULL, "dead-letter.table", NULL, "bad records are not kept: Flink has no table of dead letters for this connector"},
+    {NULL, "on-error.*", NULL, NULL},
     {NULL, "watermark.future-guard", NULL, "rows dated far ahead move the watermark: Flink has no 'watermark.future-guard'"},
     {NULL, "watermark.alignment", NULL, "partitions are not aligned: in Flink 'scan.watermark.alignment.group', '.max-drift' and '.update-interval', for connectors that support it"},
     {NULL, "scan.idle-timeout", "scan.watermark.idle-timeout", NULL},

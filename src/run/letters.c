@@ -133,7 +133,7 @@ static void count_code(refuser *r, const char *code) {
 wr_status refuser_judge(refuser *r, const char *code, uint64_t number, const char *reason, wr_err *err) {
     uint64_t window = number / WR_MAX(r->policy.window, UINT64_C(1));
     count_code(r, code);
-    if (window != r->window) r->window = window, r->in_window = 0;
+    if (window > r->window) r->window = window, r->in_window = 0; /* rows of a turn without an event time come after its records that cannot be read */
     if (++r->in_window <= r->policy.most) return WR_OK;
     wr_fail(err, WR_DATA, "WR395", "table %.*s: more than %" PRIu64 " records of a window of %" PRIu64 " are refused, so the job stops", WR_FMT(r->table), r->policy.most, r->policy.window);
     wr_err_detail(err, "the last one: [%s] %s", code, reason);

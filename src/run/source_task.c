@@ -316,6 +316,9 @@ static wr_status decode(worker *w, turn *t, wr_err *err) {
         return WR_OK;
     }
     if (t->chunk.partition == UINT32_MAX || (!t->chunk.len && t->chunk.rows_from == t->chunk.rows_to)) return WR_OK;
+    /* which line a row without an event time was, for its letter; of messages only their place is known, see beside */
+    t->decoded.want_lines = s->refused.policy.on_error == WR_ON_ERROR_DEAD_LETTER && s->p->source.rowtime && !s->src->vt->messages;
+    t->decoded.row_lines.n = 0;
     WR_TRY(s->src->vt->decode(s->src, w->index, &t->chunk, &t->decoded, err));
     if (t->decoded.failed != WR_OK) return *err = t->decoded.err, t->decoded.failed;
     w->nodes[s->p->index].ctx.now_us = wr_wall_us(w->job->opts.world);
@@ -397,7 +400,29 @@ static wr_status refuse(wr_job *job, source *s, wr_ledger *ledger, const turn *t
     return WR_DATA;
 }
 
-static wr_status null_rowtime(source *s, wr_ledger *ledger, wr_err *err) {
+/* The record that a row came from, as the text of a chunk has it. */
+static bool record_of_row(const turn *t, uint64_t row, wr_bad_record *out) {
+    const char *at = (const char *)t->chunk.data, *end = at + t->chunk.len;
+    if (row >= t->decoded.row_lines.n) return false;
+    *out = (wr_bad_record){.kind = WR_BAD_NULL, .line = t->decoded.row_lines.at[row], .before_row = row};
+    for (uint64_t line = 0; line < out->line && at < end; line++) {
+        const char *nl = memchr(at, '\n', (size_t)(end - at));
+        at = nl ? nl + 1 : end;
+    }
+    const char *nl = memchr(at, '\n', (size_t)(end - at));
+    out->offset = (uint64_t)(at - (const char *)t->chunk.data);
+    out->raw = (wr_str){at, (size_t)((nl ? nl : end) - at)};
+    snprintf(out->message, sizeof out->message, "the event time is NULL");
+    return at < end;
+}
+
+/* row: among those of the turn. */
+static wr_status null_rowtime(wr_job *job, source *s, const turn *t, uint64_t row, wr_ledger *ledger, wr_err *err) {
+    wr_bad_record bad;
+    if (s->refused.policy.on_error == WR_ON_ERROR_DEAD_LETTER && record_of_row(t, row, &bad)) {
+        part_state *part = part_of(s, t->chunk.partition);
+        return refuse(job, s, ledger, t, &bad, part->lines - t->decoded.n_lines, s->records - WR_MIN(t->decoded.n_records, s->records) + row, err);
+    }
     if (s->refused.policy.on_error != WR_ON_ERROR_FAIL) {
         ledger->dropped[WR_REASON_MALFORMED]++;
         return WR_OK;
@@ -418,7 +443,7 @@ static bool beyond_guard(const wr_p_source *ps, part_state *part, int64_t ts) {
 }
 
 /* One pass over the rows in order: late marks, the guard, the partition's watermark. */
-static wr_status walk_rows(source *s, wr_ledger *ledger, part_state *part, turn_batch *tb, wr_err *err) {
+static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t before, wr_ledger *ledger, part_state *part, turn_batch *tb, wr_err *err) {
     const wr_p_source *ps = &s->p->source;
     const int64_t *ts = tb->ts.data, *wmv = tb->wm.data;
     if (!ts || tb->ts.type.id == WR_T_NULL) return WR_OK;
@@ -429,7 +454,7 @@ static wr_status walk_rows(source *s, wr_ledger *ledger, part_state *part, turn_
     for (uint32_t i = 0; i < n; i++) {
         bool refused = false;
         if (!wr_valid_get(tb->ts.valid, i)) {
-            WR_TRY(null_rowtime(s, ledger, err));
+            WR_TRY(null_rowtime(job, s, t, before + i, ledger, err));
             refused = true;
         } else if (WR_UNLIKELY(ts[i] < s->start_us)) {
             ledger->dropped[WR_REASON_BEFORE_START]++;
@@ -488,7 +513,8 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
         part->active_us = wr_wall_us(job->opts.world);
         part->idle = false;
     }
-    for (uint32_t i = 0; i < t->batches.n; i++) WR_TRY(walk_rows(s, ledger, part, &t->batches.at[i], err));
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < t->batches.n; before += t->batches.at[i++].batch->n_rows) WR_TRY(walk_rows(job, s, t, before, ledger, part, &t->batches.at[i], err));
     if (t->chunk.last) part->done = true;
     return WR_OK;
 }

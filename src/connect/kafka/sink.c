@@ -302,7 +302,7 @@ static wr_status put_record(void *self, wr_str key, wr_str value, uint32_t row, 
     }
     if (s->refuse && code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE) {
         char reason[120];
-        snprintf(reason, sizeof reason, "a message of %zu bytes is more than the producer may send ('properties.message.max.bytes')", m.value.len);
+        snprintf(reason, sizeof reason, "a message of %zu bytes is more than the producer may send ('properties.max.request.size')", m.value.len);
         if (s->guarantee == EXACTLY_ONCE) s->log.bytes.len = from;
         return s->refuse->row(s->refuse->arg, s->batch, row, s->n_rows + row, "54000", reason, err);
     }
