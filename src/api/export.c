@@ -32,6 +32,7 @@ static const rule RULES[] = {
     {"filesystem", "envelope", NULL, "Flink reads no envelope from files: it would come from the Kafka connector"},
     {"filesystem", "sink.if-exists", NULL, "Flink adds files to the directory of a sink"},
     {"datagen", "seed", NULL, "the rows are others: Flink's datagen has no seed"},
+    {"postgres-cdc", "connection.max-retry-timeout", NULL, NULL},
     {"sqlite", "path", "url", NULL}, /* see translate */
     {"sqlite", "table", "table-name", NULL},
     {"sqlite", "create-table", NULL, "the table must be there already"},
@@ -136,6 +137,13 @@ static void export_table(exporter *x, wr_ast_create_table *t) {
         if (r && r->note) note(x, "%s", r->note);
         if (!r) wr_arr_apush(x->arena, &to, *o);
         else if (r->to) add_option(x, &to, wr_str_of(r->to), o->value.text);
+    }
+    if (wr_str_eq(connector, WR_STR("postgres-cdc"))) { /* where the defaults differ */
+        bool keyed = false;
+        for (uint32_t i = 0; i < t->constraints.n; i++) keyed |= !t->constraints.at[i].unique;
+        for (uint32_t i = 0; i < t->columns.n; i++) keyed |= t->columns.at[i].primary_key;
+        if (keyed && !option_value(&t->options, "changelog-mode").ptr) add_option(x, &to, WR_STR("changelog-mode"), WR_STR("upsert"));
+        if (!option_value(&t->options, "decoding.plugin.name").ptr) add_option(x, &to, WR_STR("decoding.plugin.name"), WR_STR("pgoutput"));
     }
     if (wr_str_eq(connector, WR_STR("sqlite")) && !option_value(&t->options, "table").ptr && t->name.n) add_option(x, &to, WR_STR("table-name"), t->name.part[t->name.n - 1].text);
     t->options = to;

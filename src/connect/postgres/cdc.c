@@ -198,7 +198,9 @@ static void source_describe(wr_source *base, wr_sbuf *out) {
     } else if (s->start == CDC_SNAPSHOT_ONLY) {
         wr_sbuf_printf(out, "the snapshot of %s, %" PRIu64 " rows", s->quoted, atomic_load(&s->snapshot_rows));
     } else {
-        wr_sbuf_printf(out, "changes of %s by slot %.*s, ", s->quoted, WR_FMT(s->slot));
+        wr_sbuf_printf(out, "changes of %s by ", s->quoted);
+        if (s->temporary) wr_sbuf_addz(out, "a temporary slot, ");
+        else wr_sbuf_printf(out, "slot %.*s, ", WR_FMT(s->slot));
         wr_text_size((int64_t)(end > s->pos.lsn ? end - s->pos.lsn : 0), out);
         wr_sbuf_addz(out, " behind, for which the server keeps ");
         wr_text_size((int64_t)atomic_load(&s->kept_bytes), out);
@@ -209,7 +211,7 @@ static void source_describe(wr_source *base, wr_sbuf *out) {
 
 static void source_left(wr_source *base, wr_sbuf *out) {
     cdc_source *s = (cdc_source *)base;
-    if (s->start == CDC_SNAPSHOT_ONLY || s->pos.phase == CDC_NEW) return;
+    if (s->start == CDC_SNAPSHOT_ONLY || s->pos.phase == CDC_NEW || s->temporary) return;
     wr_sbuf_printf(out, "the slot '%.*s' stays on %s: the server keeps its log for it until the job runs again, which fills its disk. If it will not: ", WR_FMT(s->slot), s->host);
     cdc_drop_hint(s, out);
     wr_sbuf_addz(out, "; DROP PUBLICATION ");
@@ -308,6 +310,8 @@ static wr_status read_options(cdc_source *s, const wr_table_info *t, wr_connect_
     for (int i = 0; i < 4; i++)
         if (wr_str_ieq(start, wr_str_of(starts[i]))) s->start = (cdc_start)i;
     if (ctx->bounded_override) s->start = CDC_SNAPSHOT_ONLY;
+    s->live_slot = s->slot.ptr;
+    s->temporary = !s->keeps && s->start != CDC_COMMITTED;
     if (!good_slot_name(s->slot)) return option_error(ctx, t, "slot.name", "WR121", "'slot.name' is made of small letters, digits and '_', at most 63");
     if (t->n_key > 32) return option_error(ctx, t, "connector", "WR121", "a PRIMARY KEY of more than 32 columns");
     make_connections(s, t, port);

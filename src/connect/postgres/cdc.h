@@ -7,8 +7,8 @@
  *            at S1 or later. These ranges are part of the positions until the changes are past them all. Without a key there is no going on.
  * Changes    transactions come one after the other, in the order of their commits, whole. A position is the end of the last whole one, and of the
  *            next one how many changes were given: the server sends it again from its first change, and so many are passed over.
- * Confirmed  what the last but one lasting checkpoint has, since a job may have to go back to that (--accept-older); without checkpoints, what was handed out: a job that begins anew takes a new snapshot, and from the slot
- *            only what came after it.
+ * Confirmed  what the last but one lasting checkpoint has, since a job may have to go back to that (--accept-older). Without checkpoints nothing can be
+ *            gone back to: the slot is a temporary one of a name of its own, so nothing is left on the server, and a lost connection is the end.
  * Unchanged  a large value (TOAST) that an update did not touch is not sent. It is taken from the old row, if that is sent whole; else the bit of its column
  *            is set in the hidden column, and the normalization behind the source puts in what it knows of the row.
  * Bounds     the queue between thread and job: QUEUE_BYTES, charged; one chunk more on either side; a row that is longer.
@@ -72,8 +72,9 @@ typedef struct cdc_source {
     wr_str           schema_name, table_name, database, slot, publication;
     const char      *quoted;    /* "schema"."table" */
     const char      *host;
+    const char      *live_slot; /* the slot that is read: `slot`, or the temporary one */
     cdc_start        start;
-    bool             upsert, make_publication, keeps, looks_only; /* keeps: checkpoints are on; looks_only: nothing is made */
+    bool             upsert, make_publication, keeps, temporary, looks_only; /* keeps: checkpoints are on; looks_only: nothing is made */
     pg_conn          admin, repl, rows; /* the thread's, once it runs */
     /* of the server */
     unsigned long    version;

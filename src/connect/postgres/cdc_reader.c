@@ -189,8 +189,11 @@ static wr_status make_slot(cdc_source *s, bool temporary, uint64_t *lsn, char *s
     PGresult *r;
     wr_sbuf   sql = {0};
     wr_sbuf_addz(&sql, "CREATE_REPLICATION_SLOT ");
-    if (temporary) wr_sbuf_printf(&sql, "\"weir_snapshot_%llx\" TEMPORARY", (unsigned long long)s->world->vt->random(s->world));
-    else db_put_name(&sql, s->slot);
+    char own[40]; /* a temporary one disturbs nobody, whatever 'slot.name' is */
+    snprintf(own, sizeof own, "weir_snapshot_%llx", (unsigned long long)s->world->vt->random(s->world));
+    db_put_name(&sql, temporary ? wr_str_of(own) : s->slot);
+    if (temporary) wr_sbuf_addz(&sql, " TEMPORARY");
+    if (s->temporary) s->live_slot = wr_arena_strndup(s->arena, own, strlen(own));
     wr_sbuf_addz(&sql, " LOGICAL pgoutput EXPORT_SNAPSHOT");
     say(s, "waits until the transactions that run on the server now have ended");
     wr_status status = run(s, &s->repl, sql.at, "make the replication slot", PGRES_TUPLES_OK, &r, err);
@@ -330,21 +333,38 @@ static wr_status cannot_go_on(cdc_source *s, wr_err *err) {
     return WR_DATA;
 }
 
-static wr_status snapshot(cdc_source *s, wr_err *err) {
+/* Without checkpoints the slot is the connection's own. */
+static wr_status lost_temporary(cdc_source *s, wr_err *err) {
+    cdc_fail(s, WR_DATA, "WR383", err, "the connection to the server was lost, and with it the slot, which is a temporary one without checkpoints: changes since are lost");
+    wr_err_hint(err, "start it again: it reads all rows anew; with --state-dir it goes on where it was");
+    return WR_DATA;
+}
+
+/* The slot, the snapshot's name, and the position that it belongs to. */
+static wr_status slot_for_snapshot(cdc_source *s, char *name, size_t room, wr_err *err) {
     cdc_slot slot = {0};
     uint64_t lsn = 0;
-    char     name[80] = "";
-    wr_sbuf  sql = {0};
-    if (s->now.begun && !s->n_key) return cannot_go_on(s, err);
-    if (s->start != CDC_SNAPSHOT_ONLY) {
-        WR_TRY(cdc_connect_replication(s, err));
-        WR_TRY(cdc_look_at_slot(s, &slot, err));
-        if (s->now.phase == CDC_SNAPSHOT && !slot.there) return slot_gone(s, "is not there any more", err);
-        if (slot.active) return slot_busy(s, err);
-        WR_TRY(make_slot(s, slot.there, &lsn, name, sizeof name, err));
-        if (s->now.phase == CDC_NEW) s->now = (cdc_pos){.phase = CDC_SNAPSHOT, .lsn = slot.there ? slot.confirmed : lsn};
-        new_range(s, lsn);
+    WR_TRY(cdc_connect_replication(s, err));
+    if (s->temporary) {
+        WR_TRY(make_slot(s, true, &lsn, name, room, err));
+        s->now = (cdc_pos){.phase = CDC_SNAPSHOT, .lsn = lsn};
+        return WR_OK;
     }
+    WR_TRY(cdc_look_at_slot(s, &slot, err));
+    if (s->now.phase == CDC_SNAPSHOT && !slot.there) return slot_gone(s, "is not there any more", err);
+    if (slot.active) return slot_busy(s, err);
+    WR_TRY(make_slot(s, slot.there, &lsn, name, room, err));
+    if (s->now.phase == CDC_NEW) s->now = (cdc_pos){.phase = CDC_SNAPSHOT, .lsn = slot.there ? slot.confirmed : lsn};
+    new_range(s, lsn);
+    return WR_OK;
+}
+
+static wr_status snapshot(cdc_source *s, wr_err *err) {
+    char    name[80] = "";
+    wr_sbuf sql = {0};
+    if (s->now.begun && s->temporary) return lost_temporary(s, err);
+    if (s->now.begun && !s->n_key) return cannot_go_on(s, err);
+    if (s->start != CDC_SNAPSHOT_ONLY) WR_TRY(slot_for_snapshot(s, name, sizeof name, err));
     s->now.phase = CDC_SNAPSHOT;
     atomic_store(&s->first_lsn, s->now.lsn);
     pg_close(&s->rows);
@@ -354,7 +374,7 @@ static wr_status snapshot(cdc_source *s, wr_err *err) {
         wr_sbuf_printf(&sql, "SET TRANSACTION SNAPSHOT '%s'", name);
         status = pg_run(&s->rows, sql.at, "take the slot's snapshot", err);
     }
-    pg_close(&s->repl); /* a temporary slot goes with it */
+    if (!s->temporary) pg_close(&s->repl); /* the second slot goes with it */
     wr_sbuf_clear(&sql);
     put_select(s, &sql);
     s->map = &s->snapshot_map;
@@ -392,7 +412,7 @@ static wr_status tell(cdc_source *s, wr_err *err) {
 /* How far the server is and what it keeps for us, for reports only. */
 static void look(cdc_source *s) {
     int64_t     now = wr_mono_us(s->world);
-    const char *values[] = {s->slot.ptr};
+    const char *values[] = {s->live_slot};
     PGresult   *r;
     uint64_t    lsn;
     if (now - s->looked_us < LOOK_US) return;
@@ -479,13 +499,17 @@ static wr_status take_piece(cdc_source *s, wr_str piece, wr_err *err) {
 static wr_status start_streaming(cdc_source *s, wr_err *err) {
     cdc_slot slot;
     wr_sbuf  sql = {0}, name = {0};
-    WR_TRY(cdc_connect_replication(s, err));
-    WR_TRY(cdc_look_at_slot(s, &slot, err));
-    if (!slot.there) return slot_gone(s, "is not there any more", err);
-    if (slot.active) return slot_busy(s, err);
-    if (slot.confirmed > s->now.lsn && s->keeps) return slot_gone(s, "was moved on by somebody else", err);
+    if (s->temporary) {
+        if (pg_lost(&s->repl)) return lost_temporary(s, err);
+    } else {
+        WR_TRY(cdc_connect_replication(s, err));
+        WR_TRY(cdc_look_at_slot(s, &slot, err));
+        if (!slot.there) return slot_gone(s, "is not there any more", err);
+        if (slot.active) return slot_busy(s, err);
+        if (slot.confirmed > s->now.lsn && s->keeps) return slot_gone(s, "was moved on by somebody else", err);
+    }
     wr_sbuf_addz(&sql, "START_REPLICATION SLOT ");
-    db_put_name(&sql, s->slot);
+    db_put_name(&sql, wr_str_of(s->live_slot));
     wr_sbuf_printf(&sql, " LOGICAL " PG_LSN_FMT " (proto_version '1', publication_names ", PG_LSN(s->now.lsn));
     db_put_name(&name, s->publication);
     put_literal(&sql, wr_sbuf_str(&name));
@@ -545,14 +569,15 @@ static wr_status begin(cdc_source *s, wr_err *err) {
     char     name[80];
     if (s->start == CDC_INITIAL || s->start == CDC_SNAPSHOT_ONLY) return snapshot(s, err);
     WR_TRY(cdc_connect_replication(s, err));
-    WR_TRY(cdc_look_at_slot(s, &slot, err));
+    if (s->temporary) slot = (cdc_slot){0};
+    else WR_TRY(cdc_look_at_slot(s, &slot, err));
     if (s->start == CDC_COMMITTED && !slot.there) {
         cdc_fail(s, WR_USER, "WR383", err, "there is no slot '%.*s' to go on from", WR_FMT(s->slot));
         wr_err_hint(err, "'scan.startup.mode' = 'initial' makes it, and reads the rows that are there first");
         return WR_USER;
     }
     if (!slot.there) {
-        WR_TRY(make_slot(s, false, &lsn, name, sizeof name, err));
+        WR_TRY(make_slot(s, s->temporary, &lsn, name, sizeof name, err));
     } else if (s->start == CDC_COMMITTED) {
         lsn = slot.confirmed;
     } else { /* from now on */
