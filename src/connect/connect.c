@@ -251,8 +251,8 @@ static void check_format(const wr_table_info *t, const wr_connector *c, bool as_
         if (!f) wr_diags_add(diags, WR_SEV_ERROR, "WR122", t->at, "table '%.*s' has no 'format'", WR_FMT(t->name)), wr_formats_hint(diags, WR_STR(""), !as_source);
         if (format && !as_source && !format->can_write)
             wr_diags_add(diags, WR_SEV_ERROR, "WR125", f->at, "the format '%s' can only be read", format->name), wr_formats_hint(diags, WR_STR(""), true);
-        if (format && format->messages) {
-            wr_diags_add(diags, WR_SEV_ERROR, "WR125", f->at, "the format '%s' is for messages: a file of it would not say where a record ends", format->name);
+        if (format && format->messages && !(as_source && format->header)) {
+            wr_diags_add(diags, WR_SEV_ERROR, "WR125", f->at, format->header ? "files of the format '%s' can only be read" : "the format '%s' is for messages: a file of it would not say where a record ends", format->name);
             wr_diags_hint(diags, "use it with the connectors 'kafka', 'upsert-kafka' and others whose records are messages");
         }
         if (format && as_source && format->changes == WR_FORMAT_UPSERT && !t->n_key)

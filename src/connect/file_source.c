@@ -12,12 +12,13 @@
 #define _GNU_SOURCE 1 /* memrchr */
 #include "connect/parts.h"
 
-enum { CHUNK_BYTES = (1 << 18) - 4096, OPEN_MAX_FILES = 64, RAW_SHOWN = 200, SAVE_VERSION = 1 };
+enum { CHUNK_BYTES = (1 << 18) - 4096, OPEN_MAX_FILES = 64, RAW_SHOWN = 200, SAVE_VERSION = 1, HEADER_BYTES = 1 << 16, HEADER_BYTES_MAX = 16 << 20 };
 
 typedef struct chunk_note { /* hangs on a chunk (rows_from): what decode may know of the file */
     wr_str   path;
     uint64_t size;
     int64_t  mtime_us;
+    wr_str   header;   /* of formats that have one */
     uint64_t too_long; /* bytes of an over-long record; data holds its beginning */
 } chunk_note;
 
@@ -28,6 +29,8 @@ typedef struct file_part {
     uint64_t         offset;
     file_reader     *reader;
     uint64_t         used;     /* turn of the last use, for closing the least recently used */
+    wr_sbuf          header;   /* of the file, where the format has one */
+    bool             headed;   /* it was looked for */
     wr_sbuf          carry;    /* compressed: text read but not handed out */
     uint64_t         skipping; /* bytes passed over of an over-long record, 0 = none */
     uint8_t          shown[RAW_SHOWN], n_shown; /* the beginning of it */
@@ -79,6 +82,7 @@ static void free_carry(file_source *s, file_part *p) {
 static void free_part(file_source *s, file_part *p) {
     file_reader_free(p->reader);
     free_carry(s, p);
+    wr_sbuf_free(&p->header);
     wr_arr_free(&p->seen.list);
     wr_free(p->path);
     wr_free(p);
@@ -104,7 +108,7 @@ static void restart_part(file_source *s, file_part *p) { /* truncated */
     p->reader = NULL;
     p->offset = 0;
     p->skipping = 0;
-    p->done = false;
+    p->done = p->headed = false;
     wr_sbuf_clear(&p->carry);
 }
 
@@ -262,6 +266,11 @@ static chunk_note *note_of(file_part *p, wr_mem *mem) {
     char       *path = wr_mem_alloc(mem, n + 1);
     memcpy(path, p->path, n + 1);
     *note = (chunk_note){.path = {path, n}, .size = p->size, .mtime_us = p->mtime_us};
+    if (p->header.len) {
+        char *header = wr_mem_alloc(mem, p->header.len);
+        memcpy(header, p->header.at, p->header.len);
+        note->header = (wr_str){header, p->header.len};
+    }
     return note;
 }
 
@@ -307,6 +316,24 @@ static wr_status pass_over(file_source *s, file_part *p, uint32_t index, wr_chun
     return WR_OK;
 }
 
+/* The header that every chunk needs, after a restore too. *there false: it is not complete yet. */
+static wr_status read_header(file_source *s, file_part *p, bool *there, wr_err *err) {
+    wr_sbuf_clear(&p->header);
+    for (size_t want = HEADER_BYTES;; want *= 4) {
+        size_t got = 0;
+        wr_sbuf_clear(&p->header);
+        wr_sbuf_reserve(&p->header, want);
+        WR_TRY(file_reader_read(p->reader, 0, p->header.at, want, &got, err));
+        size_t n = s->format->header((const uint8_t *)p->header.at, got);
+        bool   end = got < want || want > HEADER_BYTES_MAX;
+        *there = n || !end || !s->tail;
+        if (!n && !end) continue;
+        p->header.len = n == SIZE_MAX ? 0 : n; /* none: the decoder says so */
+        p->headed = *there;
+        return WR_OK;
+    }
+}
+
 /* Tries to get a chunk from one part. */
 static wr_status read_part(file_source *s, file_part *p, uint32_t index, wr_chunk *out, bool *made, wr_err *err) {
     bool there;
@@ -324,6 +351,10 @@ static wr_status read_part(file_source *s, file_part *p, uint32_t index, wr_chun
         return WR_OK;
     }
     if (p->skipping) return pass_over(s, p, index, out, made, err);
+    if (s->format->header && !p->headed) {
+        WR_TRY(read_header(s, p, &there, err));
+        if (!there) return p->at_end = true, WR_OK;
+    }
     for (size_t want = s->chunk_bytes;; want = WR_MIN(want * 4, (size_t)s->max_record_bytes + s->chunk_bytes)) {
         wr_mem  *mem;
         uint8_t *data;
@@ -436,6 +467,7 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
         return WR_OK;
     }
     uint32_t from = out->batches.n;
+    if (s->format->header) s->decoders[worker]->file_header(s->decoders[worker], note->header);
     s->decoders[worker]->decode(s->decoders[worker], chunk->mem, chunk->data, chunk->len, chunk->first, out);
     if (s->n_cols == s->n_physical) return WR_OK;
     for (uint32_t b = from; b < out->batches.n; b++) {
@@ -704,7 +736,7 @@ wr_status file_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source
     wr_schema *physical = wr_new(ctx->arena, wr_schema); /* outlives the decoders, which borrow it */
     *physical = s->physical;
     wr_decoder_opts opts = {.schema = physical, .needed = wr_format_needed(t->schema, t->n_physical, t->metadata_keys, t->needed, ctx->arena), .key = key, .options = t->options, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows,
-                            .max_record_bytes = s->max_record_bytes, .envelope = s->envelope};
+                            .max_record_bytes = s->max_record_bytes, .files = true, .envelope = s->envelope};
     if (!wr_format_metadata_pick(format, t->schema, t->n_physical, t->metadata_keys, t->at, ctx->arena, &opts.metadata, &opts.metadata_keys, ctx->diags)) status = WR_USER;
     for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = format->decoder_new(&opts, &s->decoders[i], ctx->diags);
     if (status == WR_UNSUPPORTED) status = WR_USER;

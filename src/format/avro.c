@@ -28,7 +28,11 @@ typedef struct avro_decoder {
     form               form;
     wr_arena          *arena;
     const avro_schema *reader;            /* of the table's own; NULL: the columns are all there is */
-    made              *plain;             /* FORM_PLAIN */
+    made              *plain;             /* FORM_PLAIN: of messages */
+    wr_sbuf            header;            /* of the file that the chunk at hand comes from, with what was made of it */
+    avro_file          file;
+    made              *of_file;           /* NULL: file_why */
+    char               file_why[200];
     wr_registry       *registry;
     wr_batch          *batch;             /* being filled, with n of capacity rows */
     uint8_t           *kinds;
@@ -209,17 +213,69 @@ static void decode_records(wr_decoder *base, wr_mem *mem, const uint8_t *data, c
     close_batch(d, out);
 }
 
-/* All of a chunk as one message: a file is none of ours (wr_format.messages). */
+/* ---- files ---- */
+
+static void file_header(wr_decoder *base, wr_str header) {
+    avro_decoder *d = (avro_decoder *)base;
+    if ((d->of_file || d->file_why[0]) && wr_str_eq(header, wr_sbuf_str(&d->header))) return;
+    free_made(NULL, d->of_file);
+    d->of_file = NULL;
+    d->file_why[0] = 0;
+    wr_sbuf_clear(&d->header);
+    wr_sbuf_add_str(&d->header, header);
+    size_t n = header.len ? avro_file_header((const uint8_t *)d->header.at, header.len, &d->file) : 0;
+    if (!n || n == SIZE_MAX) snprintf(d->file_why, sizeof d->file_why, "it is no Avro file: it does not begin with Obj, 1, and a header with a schema");
+    else if (strcmp(d->file.codec, "null") && !d->file.deflate && !d->file.zstd) snprintf(d->file_why, sizeof d->file_why, "the file's codec is %s; null, deflate and zstandard are known", d->file.codec);
+    else d->of_file = make(d, d->file.schema, 0, NULL, d->file_why);
+}
+
+/* The records of one block; the first bad one costs those behind it, since only it says where they begin. */
+static void read_block(avro_decoder *d, wr_mem *mem, const avro_block *b, uint64_t offset, wr_decoded *out) {
+    const uint8_t *at = (const uint8_t *)b->data.ptr, *end = at + b->data.len;
+    for (int64_t i = 0; i < b->n; i++) {
+        need_rows(d, 1, mem, out);
+        avro_reader    r = {.end = end, .mem = d->batch->mem};
+        const uint8_t *next = d->of_file->writer->empty && b->n > AVRO_EMPTY_MAX ? avro_fault(&r, WR_BAD_RANGE, "a block of more than %d records without bytes", AVRO_EMPTY_MAX)
+                                                                                  : avro_read_row(&r, d->of_file->row, at, d->batch->cols, d->n);
+        if (!next) {
+            char message[200];
+            snprintf(message, sizeof message, "%.130s%s", r.message, i + 1 < b->n ? "; the rest of its block cannot be read either" : "");
+            wr_bad_add(out, r.kind, out->n_lines++, offset, (wr_str){(const char *)at, (size_t)(end - at)}, message);
+            return;
+        }
+        add_row(d, (uint32_t)out->n_lines, WR_KIND_INSERT, out);
+        out->n_records++, out->n_lines++;
+        at = next;
+    }
+    if (at != end) wr_bad_add(out, WR_BAD_MALFORMED, out->n_lines++, offset, (wr_str){(const char *)at, (size_t)(end - at)}, "there are bytes behind the last record of the block");
+}
+
+/* A chunk of a file: whole blocks. A record counts as a line. */
 static void decode(wr_decoder *base, wr_mem *mem, const uint8_t *data, size_t len, bool first_chunk, wr_decoded *out) {
-    const wr_slice all = {0, (uint32_t)len};
-    (void)first_chunk;
-    if (len) decode_records(base, mem, data, &all, 1, out);
+    avro_decoder *d = (avro_decoder *)base;
+    size_t        most = (size_t)WR_MAX(d->opts.max_record_bytes, 16 << 20) * 4;
+    if (!len) return;
+    if (!d->of_file) {
+        wr_bad_add(out, WR_BAD_MALFORMED, out->n_lines++, 0, (wr_str){(const char *)data, len}, d->file_why);
+        return;
+    }
+    d->capacity = d->opts.batch_rows;
+    for (size_t at = first_chunk ? WR_MIN(d->file.len, len) : 0; at < len;) {
+        avro_block  b = {0};
+        const char *why = avro_file_block(&d->file, data + at, len - at, most, mem, &b);
+        if (why) wr_bad_add(out, WR_BAD_MALFORMED, out->n_lines++, at, (wr_str){(const char *)data + at, b.raw_len}, why);
+        else read_block(d, mem, &b, at, out);
+        at += b.raw_len;
+    }
+    close_batch(d, out);
 }
 
 static void decoder_free(wr_decoder *base) {
     avro_decoder *d = (avro_decoder *)base;
     wr_registry_close(d->registry);
     free_made(NULL, d->plain);
+    free_made(NULL, d->of_file);
+    wr_sbuf_free(&d->header);
     wr_arena_free(d->arena);
     wr_free(d);
 }
@@ -314,14 +370,14 @@ static wr_status open_plain(avro_decoder *d, wr_diags *diags) {
 static wr_status decoder_new(const wr_decoder_opts *opts, form f, wr_decoder **out, wr_diags *diags) {
     *out = NULL;
     avro_decoder *d = wr_calloc(1, sizeof *d);
-    *d = (avro_decoder){.base = {decode, decoder_free, decode_records}, .opts = *opts, .form = f, .arena = wr_arena_new(NULL)};
+    *d = (avro_decoder){.base = {.decode = decode, .free = decoder_free, .decode_records = decode_records, .file_header = file_header}, .opts = *opts, .form = f, .arena = wr_arena_new(NULL)};
     if (!d->opts.batch_rows || d->opts.batch_rows > WR_BATCH_MAX) d->opts.batch_rows = WR_BATCH_MAX;
     if (d->opts.max_record_bytes <= 0) d->opts.max_record_bytes = 16 << 20;
     bool ok;
     d->reader = own_schema(d->arena, &opts->options, f, &ok, diags);
     if (d->reader && f == FORM_DEBEZIUM) d->reader = row_of_envelope(d->reader);
     wr_status status = ok ? WR_OK : WR_USER;
-    if (status == WR_OK && f == FORM_PLAIN) status = open_plain(d, diags);
+    if (status == WR_OK && f == FORM_PLAIN && !opts->files) status = open_plain(d, diags);
     if (status == WR_OK && f != FORM_PLAIN) status = wr_registry_open(&opts->options, all_specs[f], names[f], opts->world, &d->registry, diags);
     if (status == WR_OK && f != FORM_PLAIN) {
         const wr_registry_maker maker = {"AVRO", d, make_registered, free_made};
@@ -433,6 +489,11 @@ static const wr_option_spec confluent_specs[] = {REGISTRY_FORM_SPECS("avro-confl
 static const wr_option_spec debezium_specs[] = {REGISTRY_FORM_SPECS("debezium-avro-confluent")};
 static const wr_option_spec *const all_specs[] = {plain_specs, confluent_specs, debezium_specs};
 
+static size_t avro_file_header_length(const uint8_t *data, size_t len) {
+    avro_file f;
+    return avro_file_header(data, len, &f);
+}
+
 static wr_status plain_decoder_new(const wr_decoder_opts *o, wr_decoder **out, wr_diags *d) { return decoder_new(o, FORM_PLAIN, out, d); }
 static wr_status confluent_decoder_new(const wr_decoder_opts *o, wr_decoder **out, wr_diags *d) { return decoder_new(o, FORM_REGISTRY, out, d); }
 static wr_status debezium_decoder_new(const wr_decoder_opts *o, wr_decoder **out, wr_diags *d) { return decoder_new(o, FORM_DEBEZIUM, out, d); }
@@ -443,7 +504,7 @@ static wr_status confluent_probe(const wr_encoder_opts *o, bool write, wr_sbuf *
 static wr_status debezium_probe(const wr_encoder_opts *o, bool write, wr_sbuf *said, wr_diags *d, wr_err *err) { return probe(o, FORM_DEBEZIUM, write, said, d, err); }
 
 const wr_format wr_format_avro = {.name = "avro", .specs = plain_specs, .changes = WR_FORMAT_APPEND, .can_write = true, .messages = true,
-                                  .decoder_new = plain_decoder_new, .encoder_new = plain_encoder_new};
+                                  .decoder_new = plain_decoder_new, .encoder_new = plain_encoder_new, .split = avro_file_split, .header = avro_file_header_length};
 const wr_format wr_format_avro_confluent = {.name = "avro-confluent", .specs = confluent_specs, .changes = WR_FORMAT_APPEND, .can_write = true, .messages = true,
                                             .decoder_new = confluent_decoder_new, .encoder_new = confluent_encoder_new, .probe = confluent_probe};
 const wr_format wr_format_debezium_avro = {.name = "debezium-avro-confluent", .specs = debezium_specs, .changes = WR_FORMAT_RETRACT, .can_write = true, .messages = true,

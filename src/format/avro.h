@@ -97,3 +97,18 @@ typedef struct avro_writer avro_writer;
 avro_writer *avro_writer_new(const avro_schema *schema, const wr_schema *columns, bool changes, wr_span at, wr_diags *diags);
 void         avro_writer_free(avro_writer *w);
 void         avro_write_row(const avro_writer *w, const wr_batch *batch, uint32_t row, wr_sbuf *out);
+
+/* ---- avro_file.c: object container files: a header with the schema, then blocks of data, each packed and with a mark behind it ---- */
+typedef struct avro_file { /* of one header */
+    size_t  len;           /* of the header */
+    wr_str  schema;        /* in the header */
+    bool    deflate, zstd;
+    char    codec[24];
+    uint8_t sync[16];
+} avro_file;
+/* 0: there is more of it; SIZE_MAX: it is no such header. */
+size_t avro_file_header(const uint8_t *data, size_t len, avro_file *out);
+size_t avro_file_split(const uint8_t *data, size_t len, const wr_options *options, uint64_t *state); /* see wr_format.split */
+typedef struct avro_block { int64_t n; wr_str data; size_t raw_len; } avro_block; /* raw_len: with its mark, as it is in the file */
+/* The block at the beginning of data, unpacked into mem. NULL, or why it cannot be read; then raw_len goes up to behind the next mark, or all of data. */
+const char *avro_file_block(const avro_file *f, const uint8_t *data, size_t len, size_t max_bytes, wr_mem *mem, avro_block *out);

@@ -70,6 +70,7 @@ typedef struct wr_decoder_opts {
     int64_t          max_record_bytes;
     const wr_schema *metadata;    /* columns from the record's frame (wr_format.metadata), behind the schema's in every batch and in `needed`; NULL: none */
     const wr_str    *metadata_keys;
+    bool             files;       /* records come out of files, not as messages */
     bool             envelope;    /* records are JSON objects {partition, offset, key, value}: a Kafka log dumped to lines */
 } wr_decoder_opts;
 struct wr_decoder {
@@ -80,6 +81,9 @@ struct wr_decoder {
     /* Records whose ends are known (messages), for formats in which a line break is a byte like any other; lines are indexes of `records` then.
      * NULL: decode reads them as lines. See records.h. */
     void (*decode_records)(wr_decoder *d, wr_mem *mem, const uint8_t *data, const wr_slice *records, uint32_t n, wr_decoded *out);
+    /* Of formats with wr_format.header: what stands at the beginning of the file that the next chunk comes from (len 0: it has none). Any other chunk than the
+     * first begins behind it. */
+    void (*file_header)(wr_decoder *d, wr_str header);
 };
 typedef struct wr_encoder_opts {
     const wr_schema *schema;
@@ -104,7 +108,7 @@ struct wr_format {
     wr_format_changes     changes;   /* what a source of this format produces */
     const wr_format_metadata *metadata; /* ends with key == NULL; NULL: none */
     bool                  can_write;
-    bool                  messages;  /* records without a mark at their end: of queues, not of files */
+    bool                  messages;  /* records without a mark at their end: of queues, not of files (but see header) */
     bool                  lengths;   /* in a file each record has its length in front: behind one that is too long nothing can be found */
     bool                  newline_in_record; /* CSV: a chunk must be cut by split() below, not at any newline */
     wr_status (*decoder_new)(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags);
@@ -113,6 +117,8 @@ struct wr_format {
     wr_status (*probe)(const wr_encoder_opts *opts, bool for_write, wr_sbuf *said, wr_diags *diags, wr_err *err);
     /* Length of the longest prefix of data that ends at a record's end; *state carries quoting over calls. NULL: cut at the last newline. */
     size_t (*split)(const uint8_t *data, size_t len, const wr_options *options, uint64_t *state);
+    /* Files begin with a header that every chunk needs: its length; 0: there is more of it; SIZE_MAX: it is none. NULL: they do not. */
+    size_t (*header)(const uint8_t *data, size_t len);
 };
 const wr_format *wr_format_find(wr_str name);
 const wr_format *const *wr_formats(size_t *n); /* for messages and docs */

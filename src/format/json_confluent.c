@@ -165,7 +165,7 @@ static wr_options json_options(wr_arena *arena, const wr_options *options) {
 static wr_status decoder_new(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags) {
     *out = NULL;
     confluent_decoder *d = wr_calloc(1, sizeof *d);
-    *d = (confluent_decoder){.base = {decode, decoder_free, decode_records}, .arena = wr_arena_new(NULL), .simd = wr_simd_new(), .max_record_bytes = opts->max_record_bytes > 0 ? opts->max_record_bytes : 16 << 20};
+    *d = (confluent_decoder){.base = {.decode = decode, .free = decoder_free, .decode_records = decode_records}, .arena = wr_arena_new(NULL), .simd = wr_simd_new(), .max_record_bytes = opts->max_record_bytes > 0 ? opts->max_record_bytes : 16 << 20};
     d->validate = !wr_str_ieq(wr_str_trim(wr_option_string(&opts->options, specs, "json-confluent.validate")), WR_STR("none"));
     wr_decoder_opts inner = *opts;
     inner.options = json_options(d->arena, &opts->options);

@@ -154,7 +154,7 @@ static void decoder_free(wr_decoder *base) {
 static wr_status decoder_new(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags) {
     *out = NULL;
     proto_decoder *d = wr_calloc(1, sizeof *d);
-    *d = (proto_decoder){.base = {decode, decoder_free, decode_records}, .arena = wr_arena_new(NULL), .opts = *opts};
+    *d = (proto_decoder){.base = {.decode = decode, .free = decoder_free, .decode_records = decode_records}, .arena = wr_arena_new(NULL), .opts = *opts};
     if (d->opts.max_record_bytes <= 0) d->opts.max_record_bytes = 16 << 20;
     char              message[200];
     pb_plan_opts      plan = {.schema = opts->schema, .needed = opts->needed};

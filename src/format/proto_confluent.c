@@ -146,7 +146,7 @@ static void decoder_free(wr_decoder *base) {
 static wr_status decoder_new(const wr_decoder_opts *opts, wr_decoder **out, wr_diags *diags) {
     *out = NULL;
     confluent_decoder *d = wr_calloc(1, sizeof *d);
-    *d = (confluent_decoder){.base = {decode, decoder_free, decode_records}, .opts = *opts};
+    *d = (confluent_decoder){.base = {.decode = decode, .free = decoder_free, .decode_records = decode_records}, .opts = *opts};
     wr_status status = wr_option_bool(&opts->options, specs, "protobuf-confluent.ignore-parse-errors", &d->ignore_errors, diags) &&
                                wr_option_bool(&opts->options, specs, "protobuf-confluent.read-default-values", &d->read_defaults, diags)
                            ? wr_registry_open(&opts->options, specs, NAME, opts->world, &d->registry, diags)

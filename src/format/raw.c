@@ -79,7 +79,7 @@ static wr_status decoder_new(const wr_decoder_opts *opts, wr_decoder **out, wr_d
     *out = NULL;
     if (!one_column(opts->schema, diags)) return WR_USER;
     raw_decoder *d = wr_calloc(1, sizeof *d);
-    *d = (raw_decoder){.base = {decode, decoder_free, decode_records}, .opts = *opts, .text = wr_type_is_string(opts->schema->fields[0].type)};
+    *d = (raw_decoder){.base = {.decode = decode, .free = decoder_free, .decode_records = decode_records}, .opts = *opts, .text = wr_type_is_string(opts->schema->fields[0].type)};
     if (!d->opts.batch_rows || d->opts.batch_rows > WR_BATCH_MAX) d->opts.batch_rows = WR_BATCH_MAX;
     if (d->opts.max_record_bytes <= 0) d->opts.max_record_bytes = 16 << 20;
     *out = &d->base;
