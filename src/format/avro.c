@@ -255,6 +255,11 @@ static void decode(wr_decoder *base, wr_mem *mem, const uint8_t *data, size_t le
     avro_decoder *d = (avro_decoder *)base;
     size_t        most = (size_t)WR_MAX(d->opts.max_record_bytes, 16 << 20) * 4;
     if (!len) return;
+    if (!d->opts.files) { /* all of it is one message */
+        const wr_slice all = {0, (uint32_t)len};
+        decode_records(base, mem, data, &all, 1, out);
+        return;
+    }
     if (!d->of_file) {
         wr_bad_add(out, WR_BAD_MALFORMED, out->n_lines++, 0, (wr_str){(const char *)data, len}, d->file_why);
         return;
