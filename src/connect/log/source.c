@@ -268,7 +268,7 @@ static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out,
     const char   *bracket = r->partition.len ? memrchr(r->partition.ptr, '[', r->partition.len) : NULL;
     message_note *note = c->again = wr_mem_calloc(mem, sizeof *note);
     note->topic = wr_str_of(s->path);
-    for (const char *d = bracket ? bracket + 1 : NULL; d && d < r->partition.ptr + r->partition.len && *d >= '0' && *d <= '9'; d++) note->partition = note->partition * 10 + (*d - '0');
+    for (const char *d = bracket ? bracket + 1 : NULL; d && d < r->partition.ptr + r->partition.len && *d >= '0' && *d <= '9' && note->partition <= WR_LOG_PARTITIONS_MAX; d++) note->partition = note->partition * 10 + (*d - '0');
     if (note->partition < 0 || (uint32_t)note->partition >= s->n_parts) note->partition = 0;
     if (!message_again(note, mem, r, s->format.key != NULL, s->headers)) {
         wr_mem_unref(mem);
