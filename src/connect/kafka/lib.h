@@ -47,6 +47,8 @@ void      kafka_client_close(kafka_client *client);
 WR_PRINTF(6, 7) wr_status kafka_ask_metadata(kafka_client *client, wr_world *world, int timeout_ms, const struct rd_kafka_metadata **md, wr_err *err, const char *fmt, ...);
 /* What the client reported last, as the detail of err. */
 void kafka_client_detail(kafka_client *client, wr_err *err);
+/* It may go well the next time: the network, or a broker that has just started. */
+bool      kafka_is_passing(rd_kafka_resp_err_t code);
 WR_COLD WR_PRINTF(4, 5) wr_status kafka_fail(kafka_client *client, rd_kafka_resp_err_t code, wr_err *err, const char *fmt, ...);
 
 /* topics.c: which topics a source reads: those of a list, or all that match a pattern. */

@@ -160,11 +160,6 @@ static rd_kafka_resp_err_t produce(kafka_sink *s, producer *p, const message *m)
 
 /* ---- transactions ---- */
 
-static bool is_passing(rd_kafka_resp_err_t code) {
-    return code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS ||
-           code == RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE || code == RD_KAFKA_RESP_ERR_NOT_COORDINATOR || code == RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS;
-}
-
 typedef enum outcome { DONE, ABORT, FATAL } outcome;
 /* What became of a call; takes error. *again: try it once more. */
 static outcome judge(rd_kafka_error_t *error, bool *again, rd_kafka_resp_err_t *code) {
@@ -172,7 +167,7 @@ static outcome judge(rd_kafka_error_t *error, bool *again, rd_kafka_resp_err_t *
     if (!error) return DONE;
     *code = kafka.error_code(error);
     bool fatal = kafka.error_is_fatal(error), abort = kafka.error_txn_requires_abort(error);
-    *again = !fatal && !abort && (kafka.error_is_retriable(error) || is_passing(*code));
+    *again = !fatal && !abort && (kafka.error_is_retriable(error) || kafka_is_passing(*code));
     kafka.error_destroy(error);
     return fatal ? FATAL : ABORT;
 }
@@ -411,7 +406,7 @@ static wr_status stored_epoch(kafka_sink *s, uint64_t *epoch, uint64_t *incarnat
     do {
         code = kafka.committed(s->admin.rk, list, TIMEOUT_MS);
         if (!code) code = list->elems[0].err;
-    } while ((is_passing(code) || code == RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT) && wr_mono_us(s->world) < until);
+    } while ((kafka_is_passing(code) || code == RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT) && wr_mono_us(s->world) < until);
     const rd_kafka_topic_partition_t *at = &list->elems[0];
     char                              text[40] = "";
     *known = !code && at->offset >= 0 && at->metadata_size && at->metadata_size < sizeof text;

@@ -132,8 +132,12 @@ static wr_status ask_time(kafka_source *s, const char *topic, int32_t partition,
 static wr_status ask_group(kafka_source *s, const char *topic, int32_t partition, int64_t *out, wr_err *err) {
     rd_kafka_topic_partition_list_t *list = kafka.topic_partition_list_new(1);
     kafka.topic_partition_list_add(list, topic, partition);
-    rd_kafka_resp_err_t code = kafka.committed(s->admin.rk, list, TIMEOUT_MS);
-    if (!code) code = list->elems[0].err;
+    int64_t             until = wr_mono_us(s->world) + TIMEOUT_MS * INT64_C(1000);
+    rd_kafka_resp_err_t code;
+    do {
+        code = kafka.committed(s->admin.rk, list, TIMEOUT_MS);
+        if (!code) code = list->elems[0].err;
+    } while (code && kafka_is_passing(code) && wr_mono_us(s->world) < until);
     *out = list->elems[0].offset;
     kafka.topic_partition_list_destroy(list);
     return code ? kafka_fail(&s->admin, code, err, "cannot ask for the group's offset of %s[%d]", topic, partition) : WR_OK;
