@@ -157,6 +157,7 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=4
 group.initial.rebalance.delay.ms=0
+log.retention.ms=-1
 log.retention.check.interval.ms=1000
 {config}""")
         self.java('kafka.tools.StorageTool', 'format', '-t', 'weir-test-0000000000000', '-c', self.config, *scram)

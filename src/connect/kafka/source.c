@@ -9,8 +9,10 @@
  * Found      a thread asks for partitions every scan.topic-partition-discovery.interval; a partition found later is read from its beginning. It asks for
  *            the ends of all of them as well (LAG_US): what fetches tell is old just when reading is held back.
  * Bounded    a partition ends at the offset that it had when the job began (or the one named); the end-of-partition event tells when nothing more comes before it.
+ * Filling    librdkafka stops fetching for a partition whose queue is full, and looks at it again only when something wakes its thread, or after a second. So the
+ *            question for the ends is put as well whenever half a queue has been taken out, or it is empty before the end: that wakes it (knock).
  * Invariants a partition's index never changes; positions = the next offset to hand out; what comes below it is dropped.
- * Bounds     librdkafka's queues: FETCH_BYTES over all partitions, charged; one chunk.
+ * Bounds     librdkafka's queues: FETCH_BYTES over all partitions, charged, what it needs beside a message's bytes (MESSAGE_BYTES) included; one chunk.
  * Thread     next, save, load: under the turn lock; decode: any worker, sees only the chunk; lasting: the coordinator; `found` is under its lock.   */
 #define _GNU_SOURCE 1
 #include "connect/kafka/lib.h"
@@ -20,7 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CHUNK_BYTES = 256 * 1024, TAKE = 512, FETCH_BYTES = 32 << 20, TIMEOUT_MS = 15000, SAVE_VERSION = 1, WAIT_US = 2000, WAIT_MAX_US = 20000, LAG_US = 2000000, LAG_TIMEOUT_MS = 1000 };
+enum { CHUNK_BYTES = 256 * 1024, TAKE = 512, FETCH_BYTES = 32 << 20, PART_BYTES = 8 << 20, MESSAGE_BYTES = 448, TIMEOUT_MS = 15000, SAVE_VERSION = 1, WAIT_US = 2000, WAIT_MAX_US = 20000, LAG_US = 2000000, LAG_TIMEOUT_MS = 1000, KNOCK_US = 5000 };
 enum { NOWHERE = -1 }; /* of a first offset */
 enum { START_EARLIEST, START_LATEST, START_GROUP, START_TIMESTAMP, START_SPECIFIC };
 enum { END_NEVER, END_LATEST, END_GROUP, END_TIMESTAMP, END_SPECIFIC };
@@ -37,7 +39,8 @@ typedef struct kafka_part {
     int32_t             partition;
     rd_kafka_queue_t   *queue;   /* NULL until it is assigned */
     int64_t             next, first, end;
-    bool                done;
+    bool                done, at_end;    /* at_end: nothing came behind the last message */
+    uint32_t            taken;           /* since the last knock */
     rd_kafka_message_t *waiting[TAKE]; /* taken out of the queue, not handed out */
     uint32_t            n_waiting, at;
 } kafka_part;
@@ -73,7 +76,8 @@ typedef struct kafka_source {
     int64_t               start_ms, stop_ms;
     wr_str                start_offsets, stop_offsets;
     WR_ARR(kafka_part *)  parts;
-    uint32_t              turn, n_assigned;
+    uint32_t              turn, n_assigned, queue_messages; /* of a partition's queue */
+    int64_t               knocked_us;
     int64_t               wait_us, charged;
     bool                  loaded;     /* positions came from a checkpoint */
     /* the discovery */
@@ -227,7 +231,7 @@ static wr_status discover(kafka_source *s, bool begin, wr_err *err) {
 static void look_at_ends(kafka_source *s) {
     rd_kafka_topic_partition_list_t *list = kafka.topic_partition_list_new((int)s->known.n);
     for (uint32_t i = 0; i < s->known.n; i++) kafka.topic_partition_list_add(list, s->known.at[i].topic, s->known.at[i].partition)->offset = RD_KAFKA_OFFSET_END;
-    (void)kafka.offsets_for_times(s->admin.rk, list, LAG_TIMEOUT_MS);
+    (void)kafka.offsets_for_times(s->reader.rk, list, LAG_TIMEOUT_MS);
     wr_mutex_lock(s->lock);
     for (int i = 0; i < list->cnt; i++)
         if (!list->elems[i].err && list->elems[i].offset >= 0) s->known.at[i].high = list->elems[i].offset;
@@ -246,7 +250,7 @@ static void discovery(void *arg) {
         if (stop) return;
         look_at_ends(s);
         int64_t now = wr_mono_us(s->world);
-        if (s->discover_us <= 0 || now - discovered_us < s->discover_us) continue;
+        if (s->bounded || s->discover_us <= 0 || now - discovered_us < s->discover_us) continue;
         discovered_us = now;
         (void)discover(s, false, NULL);
     }
@@ -405,6 +409,14 @@ static void drop_waiting(kafka_part *p) {
     p->n_waiting = p->at = 0;
 }
 
+static void knock(kafka_source *s, kafka_part *p) {
+    int64_t now = wr_mono_us(s->world);
+    if (now - s->knocked_us < KNOCK_US) return;
+    s->knocked_us = now;
+    p->taken = 0;
+    wr_bell_ring(s->bell);
+}
+
 /* Messages of one partition into a chunk; *note stays NULL if there are none now. */
 static wr_status read_part(kafka_source *s, kafka_part *p, chunk_note **note, wr_err *err) {
     bool room = true;
@@ -414,12 +426,15 @@ static wr_status read_part(kafka_source *s, kafka_part *p, chunk_note **note, wr
             p->at = 0;
             ssize_t n = kafka.consume_batch_queue(p->queue, 0, p->waiting, TAKE);
             p->n_waiting = n > 0 ? (uint32_t)n : 0;
+            p->taken += p->n_waiting;
+            if (p->taken >= s->queue_messages / 2 || (!n && !p->at_end)) knock(s, p);
             if (!p->n_waiting) return WR_OK;
         }
         for (; p->at < p->n_waiting && room && !p->done;) {
             rd_kafka_message_t *m = p->waiting[p->at];
             if (m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
                 p->next = WR_MAX(p->next, m->offset); /* behind markers of transactions */
+                p->at_end = true;
                 p->done = p->next >= p->end;
             } else if (m->err) {
                 bool passing = m->err == RD_KAFKA_RESP_ERR__TRANSPORT || m->err == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || m->err == RD_KAFKA_RESP_ERR__TIMED_OUT || m->err == RD_KAFKA_RESP_ERR__RESOLVE;
@@ -427,6 +442,7 @@ static wr_status read_part(kafka_source *s, kafka_part *p, chunk_note **note, wr
             } else if (m->offset >= p->end) {
                 p->done = true;
             } else if (m->offset >= p->next) {
+                p->at_end = false;
                 if (!*note) *note = note_new(s, p);
                 room = note_message(s, *note, m);
                 if (!room) break;
@@ -622,8 +638,7 @@ static void free_part(kafka_part *p) {
 }
 
 /* The saved partitions come first, in their order; those that were found since follow, from their beginning. */
-static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
-    kafka_source *s = (kafka_source *)base;
+static wr_status load_parts(kafka_source *s, wr_reader *in, wr_err *err) {
     if (wr_get_u8(in) != SAVE_VERSION) return damaged(s, err);
     for (uint32_t i = 0; i < s->parts.n; i++) free_part(s->parts.at[i]);
     s->parts.n = 0;
@@ -643,6 +658,14 @@ static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
     }
     s->loaded = true;
     return WR_OK;
+}
+
+static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
+    kafka_source *s = (kafka_source *)base;
+    wr_mutex_lock(s->lock); /* of what is known */
+    wr_status status = load_parts(s, in, err);
+    wr_mutex_unlock(s->lock);
+    return status;
 }
 
 static wr_status source_until(wr_source *base, wr_reader *in, wr_err *err) {
@@ -830,10 +853,14 @@ static rd_kafka_conf_t *make_conf(const kafka_source *s, const wr_table_info *t,
     snprintf(group, sizeof group, "weir-%.*s", (int)WR_MIN(s->table.len, 200u), s->table.ptr); /* the client wants one, even if nothing is committed */
     kafka_conf_set(conf, "group.id", group);
     if (reader) {
-        uint32_t kib = FETCH_BYTES / 1024 / WR_MAX(n_parts, 1u);
-        snprintf(text, sizeof text, "%u", WR_MIN(WR_MAX(kib, 256u), 8192u));
+        int64_t bytes = WR_MIN(FETCH_BYTES / WR_MAX(n_parts, 1u), PART_BYTES) / 2; /* half for the messages' bytes, half for what is needed beside them */
+        snprintf(text, sizeof text, "%" PRIi64, WR_MAX(bytes / 1024, 64));
         kafka_conf_set(conf, "queued.max.messages.kbytes", text);
-        kafka_conf_set(conf, "queued.min.messages", "100000"); /* the bytes are the bound */
+        snprintf(text, sizeof text, "%u", s->queue_messages);
+        kafka_conf_set(conf, "queued.min.messages", text);
+        snprintf(text, sizeof text, "%" PRIi64, WR_MIN(WR_MAX(bytes, 64 << 10), 1 << 20)); /* of one answer */
+        kafka_conf_set(conf, "max.partition.fetch.bytes", text);
+        (void)kafka.conf_set(conf, "fetch.queue.backoff.ms", "5", NULL, 0); /* since 2.2; before, and again with it, see Filling */
         kafka_conf_set(conf, "enable.partition.eof", "true");
         kafka_conf_set(conf, "fetch.wait.max.ms", "50");
         kafka_conf_set(conf, "fetch.error.backoff.ms", "100");
@@ -855,15 +882,15 @@ static wr_status open_clients(kafka_source *s, const wr_table_info *t, wr_connec
     kafka.poll_set_consumer(s->admin.rk);
     WR_TRY(discover(s, true, err));
     WR_TRY(check_topics(s, err));
+    s->queue_messages = (uint32_t)WR_MAX(WR_MIN(FETCH_BYTES / WR_MAX(s->known.n, 1u), PART_BYTES) / 2 / MESSAGE_BYTES, 100);
     conf = make_conf(s, t, ctx, true, s->known.n);
     if (!conf) return WR_USER;
     WR_TRY(kafka_client_open(&s->reader, RD_KAFKA_CONSUMER, conf, t, err));
     kafka.poll_set_consumer(s->reader.rk);
     take_found(s);
-    s->charged = WR_MIN((int64_t)FETCH_BYTES, (int64_t)s->known.n * (8 << 20));
+    s->charged = WR_MIN((int64_t)FETCH_BYTES, (int64_t)s->known.n * PART_BYTES);
     if (s->acct) wr_account_add(s->acct, s->charged);
-    if (!s->bounded) return s->world->vt->spawn(s->world, "kafka-partitions", discovery, s, &s->thread, err);
-    return WR_OK;
+    return s->world->vt->spawn(s->world, "kafka-partitions", discovery, s, &s->thread, err);
 }
 
 wr_status kafka_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
