@@ -89,14 +89,14 @@ static void fill_metadata(const message_note *note, const uint32_t *records, wr_
     wr_vec_init(vec, type, n, false, batch->mem);
     if (wr_str_eq(key, WR_STR("headers"))) {
         fill_headers(note, records, vec, n, batch->mem);
-    } else if (wr_str_eq(key, WR_STR("id"))) {
+    } else if (wr_str_eq(key, WR_STR("id")) || wr_str_eq(key, WR_STR("subject"))) {
         for (uint32_t i = 0; i < n; i++) ((wr_sview *)vec->data)[i] = wr_sview_borrow(note->ids[records[i]].ptr, note->ids[records[i]].len);
     } else if (wr_str_eq(key, WR_STR("topic")) || wr_str_eq(key, WR_STR("stream"))) {
         wr_sview view = wr_sview_borrow(note->topic.ptr, note->topic.len);
         for (uint32_t i = 0; i < n; i++) ((wr_sview *)vec->data)[i] = view;
     } else if (wr_str_eq(key, WR_STR("partition"))) {
         for (uint32_t i = 0; i < n; i++) ((int32_t *)vec->data)[i] = note->partition;
-    } else if (wr_str_eq(key, WR_STR("offset"))) {
+    } else if (wr_str_eq(key, WR_STR("offset")) || wr_str_eq(key, WR_STR("sequence"))) {
         for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = note->offsets[records[i]];
     } else { /* timestamp: TIMESTAMP_LTZ(3), microseconds */
         for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = note->timestamps_ms[records[i]] * 1000;

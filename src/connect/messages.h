@@ -15,7 +15,7 @@ typedef struct message_note {
     wr_str     topic;          /* lives as long as the source */
     int32_t    partition;
     int64_t   *offsets, *timestamps_ms; /* of each message */
-    wr_str    *ids;            /* names of the messages, where a queue has such instead of offsets; the caller's */
+    wr_str    *ids;            /* names of the messages, where a queue has such (id, subject); the caller's */
     uint32_t  *header_from;    /* records.n + 1, into names and values; NULL: headers are not wanted */
     uint32_t   header_room;
     wr_str    *header_names, *header_values;
