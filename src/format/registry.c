@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { PLANS_MAX = 1000, REFERENCES_MAX = 200, REPLY_BYTES_MAX = 8 << 20, REQUEST_TIMEOUT_US = 10000000, UNKNOWN_US = 10000000, URLS_MAX = 16 };
+enum { PLANS_MAX = 1000, REFERENCES_MAX = 200, REPLY_BYTES_MAX = 8 << 20, REQUEST_TIMEOUT_US = 10000000, UNKNOWN_US = 10000000, ROUND_PAUSE_US = 500000, URLS_MAX = 16 };
 enum { NO_SUBJECT = 40401, NO_VERSION = 40402, NO_SCHEMA = 40403 };
 static const char content_type[] = "application/vnd.schemaregistry.v1+json", accept[] = "application/vnd.schemaregistry.v1+json, application/json";
 
@@ -152,24 +152,31 @@ void wr_registry_set_maker(wr_registry *r, const wr_registry_maker *maker) { r->
 
 /* The answer is in r->answer, and as a tree in `arena`; *tree NULL: it is no JSON. */
 static wr_status ask(wr_registry *r, const char *method, const char *path, wr_str body, wr_arena *arena, const wr_json_node **tree, wr_err *err) {
-    wr_err    first = {0};
+    wr_err    last = {0};
     wr_status status = WR_OK;
     char      why[120];
-    if (!r->http) WR_TRY(wr_http_open(r->world, &r->opts, &r->http, err));
-    for (uint32_t tried = 0; tried < r->n_urls; tried++) {
+    wr_http_opts opts = r->opts;
+    if (r->n_urls > 1) opts.retry_us = 0; /* the next one is asked last */
+    if (!r->http) WR_TRY(wr_http_open(r->world, &opts, &r->http, err));
+    int64_t until_us = wr_mono_us(r->world) + r->opts.retry_us;
+    for (uint32_t tried = 0;; tried++) {
+        if (tried && tried % r->n_urls == 0) {
+            if (r->n_urls == 1 || wr_mono_us(r->world) >= until_us) break;
+            r->world->vt->sleep_us(r->world, ROUND_PAUSE_US);
+        }
         wr_sbuf url = {0};
         wr_sbuf_printf(&url, "%s%s", r->urls[r->current], path);
         wr_http_request q = {.method = method, .url = url.at, .body = body, .content_type = content_type, .accept = accept};
-        status = wr_http_ask(r->http, &q, &r->answer, tried ? err : &first);
+        status = wr_http_ask(r->http, &q, &r->answer, &last);
         wr_sbuf_free(&url);
         if (status == WR_OK && r->answer.status < 500) break;
-        if (tried + 1 < r->n_urls) r->current = (r->current + 1) % r->n_urls;
+        r->current = (r->current + 1) % r->n_urls;
     }
     if (status != WR_OK) {
-        char words[sizeof first.message];
-        memcpy(words, first.message[0] ? first.message : err->message, sizeof words);
+        char words[sizeof last.message];
+        memcpy(words, last.message, sizeof words);
         wr_fail(err, WR_IO, "WR385", "the schema registry does not answer: %s", words);
-        if (first.detail[0]) wr_err_detail(err, "%s", first.detail);
+        if (last.detail[0]) wr_err_detail(err, "%s", last.detail);
         wr_err_hint(err, "look at '%s.url' and whether the registry runs; it is asked again for '%s.retry-timeout'", r->name, r->name);
         return WR_IO;
     }
