@@ -488,11 +488,17 @@ static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out,
     (void)err;
     file_source *s = (file_source *)base;
     wr_mem      *mem = wr_mem_new(r->raw.len + 1024);
-    uint8_t     *data = wr_mem_calloc(mem, r->raw.len + 65);
+    uint8_t     *data = wr_mem_calloc(mem, r->raw.len + 75);
     chunk_note  *note = NULL;
     uint32_t     index = 0;
-    memcpy(data, r->raw.ptr, r->raw.len);
-    data[r->raw.len] = '\n';
+    size_t       len = 0, left = r->raw.len;
+    if (s->format->lengths) { /* a letter has the record without it */
+        for (; left >= 0x80; left >>= 7) data[len++] = (uint8_t)(left | 0x80);
+        data[len++] = (uint8_t)left;
+    }
+    memcpy(data + len, r->raw.ptr, r->raw.len);
+    len += r->raw.len;
+    if (!s->format->lengths) data[len++] = '\n';
     for (uint32_t i = 0; i < s->parts.n && !note; i++)
         if (wr_str_eq(wr_str_of(s->parts.at[i]->path), r->partition)) note = note_of(s->parts.at[i], mem), index = i;
     if (!note) {
@@ -501,7 +507,7 @@ static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out,
         note = wr_mem_calloc(mem, sizeof *note);
         note->path = (wr_str){path, r->partition.len};
     }
-    *out = (wr_chunk){.partition = index, .offset = (uint64_t)WR_MAX(r->offset, 0), .mem = mem, .data = data, .len = r->raw.len + 1, .rows_from = (uint64_t)(uintptr_t)note};
+    *out = (wr_chunk){.partition = index, .offset = (uint64_t)WR_MAX(r->offset, 0), .mem = mem, .data = data, .len = len, .rows_from = (uint64_t)(uintptr_t)note};
     return WR_OK;
 }
 
