@@ -152,11 +152,11 @@ void wr_registry_set_maker(wr_registry *r, const wr_registry_maker *maker) { r->
 
 /* The answer is in r->answer, and as a tree in `arena`; *tree NULL: it is no JSON. */
 static wr_status ask(wr_registry *r, const char *method, const char *path, wr_str body, wr_arena *arena, const wr_json_node **tree, wr_err *err) {
-    wr_err    last = {0};
+    wr_err    last = {0}; /* why there was no answer */
     wr_status status = WR_OK;
     char      why[120];
     wr_http_opts opts = r->opts;
-    if (r->n_urls > 1) opts.retry_us = 0; /* the next one is asked last */
+    if (r->n_urls > 1) opts.retry_us = 0; /* the next one is asked at once */
     if (!r->http) WR_TRY(wr_http_open(r->world, &opts, &r->http, err));
     int64_t until_us = wr_mono_us(r->world) + r->opts.retry_us;
     for (uint32_t tried = 0;; tried++) {
