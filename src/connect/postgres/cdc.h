@@ -100,7 +100,7 @@ typedef struct cdc_source {
     cdc_note        *queue[CDC_QUEUE_MAX];
     uint32_t         head, n_queue;
     size_t           queue_bytes;
-    cdc_pos          tail;      /* where it is when the queue is empty; phase NEW: nowhere yet */
+    cdc_pos          tail;      /* where it is when the queue is empty; phase NEW: where its last chunk ended */
     bool             stopping, finished, failed;
     wr_err           err;
     char             doing[120], added[160]; /* for reports: what it waits for; columns that the SQL table does not have */

@@ -60,6 +60,7 @@ static wr_status push(cdc_source *s, wr_err *err) {
         if (room && !stop) {
             s->queue[(s->head + s->n_queue++) % CDC_QUEUE_MAX] = note;
             s->queue_bytes += note->cap;
+            s->tail.phase = CDC_NEW; /* that was before this chunk */
         }
         wr_mutex_unlock(s->lock);
         wr_status status = stop ? cancelled(err) : room || !s->streaming ? WR_OK : tell(s, err);
