@@ -240,7 +240,8 @@ static bool no_connection(rd_kafka_resp_err_t code) { return code == RD_KAFKA_RE
 
 bool kafka_is_passing(rd_kafka_resp_err_t code) {
     return code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS ||
-           code == RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE || code == RD_KAFKA_RESP_ERR_NOT_COORDINATOR || code == RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS;
+           code == RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE || code == RD_KAFKA_RESP_ERR_NOT_COORDINATOR || code == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
+           code == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || code == RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS;
 }
 
 wr_status kafka_ask_metadata(kafka_client *c, wr_world *world, int timeout_ms, const struct rd_kafka_metadata **md, wr_err *err, const char *fmt, ...) {

@@ -117,17 +117,32 @@ static bool specific_offset(wr_str list, int32_t partition, int64_t *offset, boo
     return true;
 }
 
+/* A topic that has just been made has no leader for a moment, and a group no coordinator. */
+static bool again(kafka_source *s, rd_kafka_resp_err_t code, int64_t until) {
+    if (!code || !kafka_is_passing(code) || wr_mono_us(s->world) > until) return false;
+    s->world->vt->sleep_us(s->world, 50000);
+    return true;
+}
+
 static wr_status ask_edges(kafka_source *s, const char *topic, int32_t partition, int64_t *low, int64_t *high, wr_err *err) {
-    rd_kafka_resp_err_t code = kafka.query_watermark_offsets(s->admin.rk, topic, partition, low, high, TIMEOUT_MS);
+    int64_t             until = wr_mono_us(s->world) + TIMEOUT_MS * INT64_C(1000);
+    rd_kafka_resp_err_t code;
+    do code = kafka.query_watermark_offsets(s->admin.rk, topic, partition, low, high, TIMEOUT_MS);
+    while (again(s, code, until));
     return code ? kafka_fail(&s->admin, code, err, "cannot ask for the offsets of %s[%d]", topic, partition) : WR_OK;
 }
 
 /* The first offset whose message is not older; the end of the partition if there is none. */
 static wr_status ask_time(kafka_source *s, const char *topic, int32_t partition, int64_t ms, int64_t high, int64_t *out, wr_err *err) {
     rd_kafka_topic_partition_list_t *list = kafka.topic_partition_list_new(1);
-    kafka.topic_partition_list_add(list, topic, partition)->offset = ms;
-    rd_kafka_resp_err_t code = kafka.offsets_for_times(s->admin.rk, list, TIMEOUT_MS);
-    if (!code) code = list->elems[0].err;
+    rd_kafka_topic_partition_t *at = kafka.topic_partition_list_add(list, topic, partition);
+    int64_t                     until = wr_mono_us(s->world) + TIMEOUT_MS * INT64_C(1000);
+    rd_kafka_resp_err_t         code;
+    do {
+        at->offset = ms;
+        code = kafka.offsets_for_times(s->admin.rk, list, TIMEOUT_MS);
+        if (!code) code = at->err;
+    } while (again(s, code, until));
     *out = list->elems[0].offset < 0 ? high : list->elems[0].offset;
     kafka.topic_partition_list_destroy(list);
     return code ? kafka_fail(&s->admin, code, err, "cannot ask for the offset of a time in %s[%d]", topic, partition) : WR_OK;
@@ -141,7 +156,7 @@ static wr_status ask_group(kafka_source *s, const char *topic, int32_t partition
     do {
         code = kafka.committed(s->admin.rk, list, TIMEOUT_MS);
         if (!code) code = list->elems[0].err;
-    } while (code && kafka_is_passing(code) && wr_mono_us(s->world) < until);
+    } while (again(s, code, until));
     *out = list->elems[0].offset;
     kafka.topic_partition_list_destroy(list);
     return code ? kafka_fail(&s->admin, code, err, "cannot ask for the group's offset of %s[%d]", topic, partition) : WR_OK;
