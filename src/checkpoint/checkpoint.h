@@ -43,6 +43,10 @@ WR_INLINE bool wr_section_of_letters(const wr_section *s) {
     return (s->kind == WR_SECTION_REFUSED && wr_str_eq(s->owner, WR_STR("job"))) || (s->kind == WR_SECTION_SINK && wr_str_starts(s->owner, WR_STR(WR_LETTERS_OWNER)));
 }
 
+/* Content: the epoch (u64) under which the rows that a sink has staged were staged, where that is not the checkpoint's: a backfill that left the sink's output as it is has
+ * put them into a checkpoint with a number of its own. */
+#define WR_STAGED_EPOCH_OWNER "epoch of "
+
 typedef struct wr_checkpoint_file { /* immutable, of the tier */
     char     name[64];              /* as the tier names it */
     char     stored[64];            /* in files/ */

@@ -329,7 +329,7 @@ static void begin(wr_job *job, wr_again_request *request) {
     job_wake_all(job);
 }
 
-/* The oldest request; *found false: there is none. One that cannot be read is put aside. */
+/* The first request that can be read; *found false: there is none. */
 static wr_status find_request(wr_job *job, bool *found, wr_err *err) {
     wr_world     *world = job->opts.world;
     wr_file_info *names;
@@ -349,11 +349,11 @@ static wr_status find_request(wr_job *job, bool *found, wr_err *err) {
         wr_again_request *r = wr_calloc(1, sizeof *r);
         wr_sbuf path = {0};
         wr_sbuf_printf(&path, "%s/%s", dir, names[i].name);
-        a->path = wr_arena_printf(job->arena, "%.*s", (int)(path.len - 8), path.at);
         wr_err    why;
         wr_status status = wr_file_read_all(world, path.at, REQUEST_BYTES_MAX, &r->file, &why);
-        wr_sbuf_free(&path);
         *found = status == WR_OK && decode(r) && r->letters.n <= WR_AGAIN_LETTERS_MAX;
+        if (*found) a->path = wr_arena_printf(job->arena, "%.*s", (int)(path.len - 8), path.at);
+        wr_sbuf_free(&path);
         if (*found) {
             a->own = r;
             begin(job, r);

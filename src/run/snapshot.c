@@ -456,6 +456,16 @@ static void load_refused(wr_job *job, const wr_section *s) {
     if (n->refused) refuser_load(n->refused, &in);
 }
 
+/* Of what a sink has staged. Outputs in two versions know the checkpoint's own: the swap has told them. */
+static uint64_t staged_epoch(const wr_checkpoint *ck, const wr_pnode *p) {
+    const wr_connector *c = p->sink.is_result ? NULL : wr_connector_find(p->sink.table->connector);
+    wr_sbuf             owner = {0};
+    wr_sbuf_printf(&owner, WR_STAGED_EPOCH_OWNER "%s", p->id);
+    const wr_section *s = c && !c->output ? wr_checkpoint_find(ck, WR_SECTION_SINK, wr_sbuf_str(&owner)) : NULL;
+    wr_sbuf_free(&owner);
+    return s ? wr_get_u64(&(wr_reader){(const uint8_t *)s->content.ptr, (const uint8_t *)s->content.ptr + s->content.len, false}) : ck->epoch;
+}
+
 static wr_status recover_sinks(wr_job *job, const wr_checkpoint *ck, bool found, wr_err *err) {
     WR_TRY(letters_recover(job, ck, found, err));
     for (uint32_t i = 0; i < job->n_nodes; i++) {
@@ -463,7 +473,7 @@ static wr_status recover_sinks(wr_job *job, const wr_checkpoint *ck, bool found,
         node *n = &job->workers[job->where[i]].nodes[i];
         if (!n->sink) continue;
         const wr_section *s = found ? wr_checkpoint_find(ck, WR_SECTION_SINK, wr_str_of(n->p->id)) : NULL;
-        WR_TRY(n->sink->vt->recover(n->sink, found ? ck->epoch : 0, s ? s->content : (wr_str){"", 0}, err));
+        WR_TRY(n->sink->vt->recover(n->sink, found ? staged_epoch(ck, n->p) : 0, s ? s->content : (wr_str){"", 0}, err));
     }
     return WR_OK;
 }

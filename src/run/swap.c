@@ -59,6 +59,17 @@ static wr_status read_journal(wr_world *world, const char *path, journal *j, wr_
 }
 
 /* ---- the state ---- */
+static void put_staged_epoch(wr_checkpoint_writer *w, wr_str sink, const wr_checkpoint *live) {
+    wr_sbuf owner = {0}, content = {0};
+    wr_sbuf_printf(&owner, WR_STAGED_EPOCH_OWNER "%.*s", WR_FMT(sink));
+    const wr_section *was = wr_checkpoint_find(live, WR_SECTION_SINK, wr_sbuf_str(&owner)); /* of a backfill before, and the job has not run since */
+    if (was) wr_sbuf_add_str(&content, was->content);
+    else wr_put_u64(&content, live->epoch);
+    wr_checkpoint_put(w, WR_SECTION_SINK, wr_sbuf_str(&owner), 0, &content);
+    wr_sbuf_free(&owner);
+    wr_sbuf_free(&content);
+}
+
 wr_status wr_swap_checkpoint(wr_world *world, const char *dir, const wr_checkpoint *from, uint64_t epoch, const wr_str *sinks, uint32_t n_sinks, const wr_checkpoint *live, wr_err *err) {
     wr_checkpoint_writer  w = {0};
     wr_checkpoint_store  *store = wr_checkpoint_store_new(world, dir, 1);
@@ -69,7 +80,7 @@ wr_status wr_swap_checkpoint(wr_world *world, const char *dir, const wr_checkpoi
         if (s->kind == WR_SECTION_FILES) continue; /* the store writes it */
         for (uint32_t k = 0; k < n_sinks && s->kind == WR_SECTION_SINK; k++) {
             const wr_section *kept = wr_str_eq(sinks[k], s->owner) ? wr_checkpoint_find(live, WR_SECTION_SINK, s->owner) : NULL;
-            if (kept) s = kept;
+            if (kept) s = kept, put_staged_epoch(&w, s->owner, live);
         }
         wr_sbuf content = {0};
         wr_sbuf_add_str(&content, s->content);

@@ -166,6 +166,9 @@ static void expect(bool is_new) {
     assert_int_equal(ck.epoch, is_new ? 8 : 7);
     assert_true(wr_str_eq(wr_checkpoint_find(&ck, WR_SECTION_OPERATOR, WR_STR("agg"))->content, wr_str_of(is_new ? "new" : "old")));
     assert_true(wr_str_eq(wr_checkpoint_find(&ck, WR_SECTION_SINK, WR_STR("sink-u"))->content, WR_STR("old"))); /* kept: goes on as it is */
+    const wr_section *staged = wr_checkpoint_find(&ck, WR_SECTION_SINK, WR_STR(WR_STAGED_EPOCH_OWNER "sink-u"));
+    assert_int_equal(staged != NULL, is_new);
+    if (staged) assert_int_equal(wr_get_u64(&(wr_reader){(const uint8_t *)staged->content.ptr, (const uint8_t *)staged->content.ptr + staged->content.len, false}), 7);
     wr_checkpoint_close(&ck);
     assert_int_equal(there("st/backfill"), !is_new);
     assert_false(there("st/swap.journal"));

@@ -74,8 +74,15 @@ static void put_sections(const carry *c, wr_checkpoint_writer *w) {
             put_copy(w, s->kind, s->owner, s);
             continue;
         }
-        const wr_pnode *n = heir(c, s);
-        if (n) put_copy(w, s->kind, wr_str_of(n->id), s);
+        bool            of_staged = s->kind == WR_SECTION_SINK && wr_str_starts(s->owner, WR_STR(WR_STAGED_EPOCH_OWNER));
+        size_t          skip = of_staged ? sizeof WR_STAGED_EPOCH_OWNER - 1 : 0;
+        wr_section      of = *s;
+        of.owner = (wr_str){s->owner.ptr + skip, s->owner.len - skip};
+        const wr_pnode *n = heir(c, &of);
+        wr_sbuf         owner = {0};
+        if (n) wr_sbuf_printf(&owner, "%s%s", of_staged ? WR_STAGED_EPOCH_OWNER : "", n->id);
+        if (n) put_copy(w, s->kind, wr_sbuf_str(&owner), s);
+        wr_sbuf_free(&owner);
     }
     for (uint32_t i = 0; c->have_made && i < c->made.sections.n; i++) { /* staged rows of the rebuild are committed already */
         const wr_section *s = &c->made.sections.at[i];

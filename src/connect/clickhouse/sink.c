@@ -3,7 +3,8 @@
  * Idea       rows are kept as lines of JSON. prepare hands them to the checkpoint as staged bytes; commit sends them in blocks that are cut the same way each time,
  *            each with a token RUN:EPOCH:BLOCK, by which the server knows a block that it has already (insert_deduplication_token). So doing it again, after a
  *            lost connection or a crash, does nothing, as long as the table remembers tokens; that is looked at before the first row.
- * Run        a random number of the job's first start, staged with the rows: a job that begins anew is not taken for the one before.
+ * Run        a random number of each start of the job, staged with the rows: a job that begins anew, or goes back to an older checkpoint, counts epochs that
+ *            the server has seen with other rows; they are not taken for those.
  * Keys       with a PRIMARY KEY the table is a ReplacingMergeTree: a row is written with a version that only grows (it begins above the table's largest, and
  *            goes with the clock), a deletion is a row with weir_deleted = 1. SELECT ... FINAL shows what holds.
  * State      the lines since the last prepare or flush, charged to the account.
@@ -82,7 +83,7 @@ static wr_str take_block(click_sink *s, wr_str log) {
     return log;
 }
 
-static wr_status send_block(click_sink *s, uint64_t epoch, uint32_t block, wr_err *err) {
+static wr_status send_block(click_sink *s, uint64_t run, uint64_t epoch, uint32_t block, wr_err *err) {
     int64_t until = wr_mono_us(s->conn.world) + s->conn.retry_us, pause = 100000;
     wr_err  own = {0}, *e = err ? err : &own;
     wr_sbuf settings = {0};
@@ -90,7 +91,7 @@ static wr_status send_block(click_sink *s, uint64_t epoch, uint32_t block, wr_er
     if (epoch) {
         wr_sbuf_addz(&settings, "&insert_deduplicate=1&insert_deduplication_token=");
         wr_http_encode(&settings, wr_str_of(s->job), false);
-        wr_sbuf_printf(&settings, "-%016" PRIx64 "-%" PRIu64 "-%u", s->run, epoch, block);
+        wr_sbuf_printf(&settings, "-%016" PRIx64 "-%" PRIu64 "-%u", run, epoch, block);
     } else {
         wr_sbuf_addz(&settings, "&insert_deduplicate=0"); /* two blocks that look the same are two */
     }
@@ -105,11 +106,11 @@ static wr_status send_block(click_sink *s, uint64_t epoch, uint32_t block, wr_er
     return status;
 }
 
-static wr_status send_lines(click_sink *s, uint64_t epoch, wr_str log, wr_err *err) {
+static wr_status send_lines(click_sink *s, uint64_t run, uint64_t epoch, wr_str log, wr_err *err) {
     for (uint32_t block = 0; log.len; block++) {
         s->version = WR_MAX(s->version, (uint64_t)s->conn.world->vt->wall_us(s->conn.world));
         log = take_block(s, log);
-        WR_TRY(send_block(s, s->exact ? epoch : 0, block, err));
+        WR_TRY(send_block(s, run, s->exact ? epoch : 0, block, err));
     }
     return WR_OK;
 }
@@ -118,7 +119,7 @@ static wr_status send_lines(click_sink *s, uint64_t epoch, wr_str log, wr_err *e
 
 static wr_status flush_log(click_sink *s, wr_err *err) {
     if (!s->log.bytes.len) return WR_OK;
-    WR_TRY(send_lines(s, 0, wr_sbuf_str(&s->log.bytes), err));
+    WR_TRY(send_lines(s, s->run, 0, wr_sbuf_str(&s->log.bytes), err));
     wr_sbuf_clear(&s->log.bytes);
     return WR_OK;
 }
@@ -149,9 +150,9 @@ static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_er
     click_sink *s = (click_sink *)base;
     wr_reader   in = {(const uint8_t *)staged.ptr, (const uint8_t *)staged.ptr + staged.len, false};
     if (wr_get_u8(&in) != STAGED_VERSION) in.bad = true;
-    s->run = wr_get_u64(&in);
+    uint64_t run = wr_get_u64(&in);
     if (in.bad) return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are damaged", WR_FMT(s->conn.name));
-    return send_lines(s, epoch, (wr_str){(const char *)in.at, (size_t)(in.end - in.at)}, err);
+    return send_lines(s, run, epoch, (wr_str){(const char *)in.at, (size_t)(in.end - in.at)}, err);
 }
 
 static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {

@@ -417,12 +417,9 @@ static wr_status stored_epoch(kafka_sink *s, uint64_t *epoch, uint64_t *incarnat
     return code ? kafka_fail(&s->admin, code, err, "table '%.*s': cannot read the epoch of the topic '%s' from the group '%s'", WR_FMT(s->table), s->topic, s->group) : WR_OK;
 }
 
-static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
-    kafka_sink *s = (kafka_sink *)base;
-    uint32_t    which;
-    wr_str      log;
-    s->staging = true;
-    if (s->guarantee != EXACTLY_ONCE || !epoch || !staged.len) return WR_OK; /* nothing staged: the sink was not there at the checkpoint */
+static wr_status recover_epoch(kafka_sink *s, uint64_t epoch, wr_str staged, wr_err *err) {
+    uint32_t which;
+    wr_str   log;
     if (!open_staged(staged, &s->incarnation, &which, &log)) return bad_staged(s, err);
     s->fresh = false;
     s->current = which ^ 1;
@@ -439,6 +436,15 @@ static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_e
     }
     if (of == s->incarnation && have == epoch) return WR_OK;
     return commit_log(s, &s->producers[which], epoch, log, err);
+}
+
+static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
+    kafka_sink *s = (kafka_sink *)base;
+    s->staging = true;
+    if (s->guarantee != EXACTLY_ONCE || !epoch || !staged.len) return WR_OK; /* nothing staged: the sink was not there at the checkpoint */
+    WR_TRY(recover_epoch(s, epoch, staged, err));
+    s->incarnation = s->world->vt->random(s->world); /* after an older checkpoint the next epochs have numbers that the group has seen: they are not these */
+    return WR_OK;
 }
 
 static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {

@@ -662,6 +662,8 @@ static wr_status load_parts(kafka_source *s, wr_reader *in, wr_err *err) {
         if (!get_part(in, &p)) return damaged(s, err);
         int known = known_at(s, p.topic, p.partition, 0);
         if (p.next == NOWHERE && known >= 0) p.next = s->known.at[known].first; /* of a job that never began to read */
+        if (!s->bounded) p.end = INT64_MAX; /* the saved end is that of a backfill, or of a run that ended */
+        else if (p.end == INT64_MAX && known >= 0) p.end = s->known.at[known].end; /* of a run without an end: up to where it ends now */
         add_part(s, p.topic, p.partition, p.next, p.end);
     }
     for (uint32_t i = 0; i < s->known.n; i++) {

@@ -313,6 +313,7 @@ static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
     WR_TRY(open_saved(s, in, err));
     for (uint32_t p = 0; p < s->n_parts; p++) {
         int64_t next = wr_get_i64(in), end = wr_get_i64(in);
+        if (s->bounded && end == INT64_MAX) end = s->parts[p].end; /* of a run without an end: up to where the log ends now */
         set_part(s, p, next, next, s->bounded ? end : INT64_MAX);
     }
     s->loaded = true;

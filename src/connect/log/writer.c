@@ -399,8 +399,8 @@ static wr_status recover_epoch(wr_log *log, uint64_t epoch, wr_str staged, wr_er
     WR_TRY(get_staged(log, staged, &e, err));
     const log_state    *state = log->state;
     const log_producer *known = state_producer(state, wr_str_of(log->me.name));
-    bool done = !e.any || (known && known->incarnation == e.incarnation && known->epoch >= e.epoch);
-    bool mine = state->pending && !strcmp(state->pending_by.name, log->me.name) && state->pending_by.incarnation == e.incarnation;
+    bool mine = state->pending && !strcmp(state->pending_by.name, log->me.name) && state->pending_by.incarnation == e.incarnation && state->pending_by.epoch == e.epoch;
+    bool done = !e.any || (!mine && known && known->incarnation == e.incarnation && known->epoch >= e.epoch); /* a job that went back to an older checkpoint has its numbers once more */
     wr_status status = WR_OK;
     log->me.incarnation = e.incarnation;
     if (!done && !mine) {

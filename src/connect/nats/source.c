@@ -287,7 +287,7 @@ static void source_save(wr_source *base, wr_sbuf *out) {
     wr_put_u8(out, SAVE_VERSION);
     wr_put_bytes(out, s->conn.stream, strlen(s->conn.stream));
     wr_put_u64(out, (uint64_t)s->created_ns);
-    wr_put_u64(out, s->last), wr_put_u64(out, s->end), wr_put_u64(out, (uint64_t)s->from_ns);
+    wr_put_u64(out, s->last), wr_put_u64(out, s->endless ? UINT64_MAX : s->end), wr_put_u64(out, (uint64_t)s->from_ns);
     wr_put_u8(out, s->anchored);
 }
 
@@ -312,7 +312,7 @@ static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
     nats_info      info;
     WR_TRY(get_position(s, in, &p, err));
     s->last = p.last, s->from_ns = p.from_ns, s->created_ns = p.created_ns, s->anchored = p.anchored;
-    if (s->bounded) s->end = p.end;
+    if (s->bounded && p.end != UINT64_MAX) s->end = p.end; /* else of a run without an end: up to where the stream ends now */
     s->done = !s->endless && s->last >= s->end;
     s->loaded = true;
     WR_TRY(nats_connect(&s->conn, err));

@@ -6,7 +6,7 @@
  *            (appendfsync always; with everysec its last second may be lost, both together).
  * Trouble    EXEC does not undo: a command that fails leaves the others done. What can make XADD fail there is another type of the key, looked at before; want of
  *            memory is refused while the commands queue, and nothing is done then.
- * Fresh      a job that begins without recover() forgets the number of an earlier one.
+ * Fresh      a job that begins anew removes the number of an earlier one before its first epoch: a crash in it, or an answer that is lost, finds none but its own.
  * State      the entries since the last prepare or flush, charged to the account.
  * Thread     one worker; the connection is its own.                                                                                       */
 #include "connect/messages.h"
@@ -28,7 +28,7 @@ typedef struct redis_sink {
     const wr_tz      *tz;
     wr_str            stream, epoch_key;
     char              max_len[24]; /* "" none */
-    bool              fresh, staging;
+    bool              staging;
     const wr_batch   *batch;      /* being written */
     change_log        log;        /* entries: u32 fields * 2, then their bytes */
     redis_args        args;
@@ -132,6 +132,16 @@ static wr_status stored_epoch(redis_sink *s, uint64_t *out, wr_err *err) {
     return WR_OK;
 }
 
+static wr_status forget_epoch(redis_sink *s, wr_err *err) {
+    redisReply *r;
+    char        key[600];
+    snprintf(key, sizeof key, "%.*s", WR_FMT(s->epoch_key));
+    WR_TRY(redis_connect(&s->conn, err));
+    WR_TRY(redis_call(&s->conn, "forget the epoch of an earlier job", &r, err, "DEL", key, NULL));
+    redis.free_reply(r);
+    return WR_OK;
+}
+
 static wr_status check_type(redis_sink *s, wr_err *err) {
     redisReply *r;
     char        key[600];
@@ -171,7 +181,6 @@ static wr_status apply_once(redis_sink *s, uint64_t epoch, wr_str log, wr_err *e
     uint64_t have = 0;
     WR_TRY(redis_connect(&s->conn, err));
     wr_status status = epoch ? stored_epoch(s, &have, err) : WR_OK;
-    if (s->fresh) have = 0;
     if (status == WR_OK && !epoch) status = send_entries(s, log, err);
     else if (status == WR_OK && have < epoch) status = transact(s, epoch, log, err);
     if (status != WR_OK) redis_close(&s->conn); /* answers may be on their way still */
@@ -184,12 +193,9 @@ static wr_status apply(redis_sink *s, uint64_t epoch, wr_str log, wr_err *err) {
     wr_err  own = {0}, *e = err ? err : &own;
     for (;;) {
         wr_status status = apply_once(s, epoch, log, e);
-        if (status == WR_OK) break;
-        if (!e->retriable || wr_mono_us(s->conn.world) > until) return status;
+        if (status == WR_OK || !e->retriable || wr_mono_us(s->conn.world) > until) return status;
         s->conn.world->vt->sleep_us(s->conn.world, 200000);
     }
-    if (epoch) s->fresh = false;
-    return WR_OK;
 }
 
 /* ---- the sink ---- */
@@ -240,8 +246,7 @@ static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_e
     redis_sink *s = (redis_sink *)base;
     uint64_t    have;
     s->staging = true;
-    s->fresh = !epoch || !staged.len; /* nothing staged: the sink was not there at the checkpoint */
-    if (s->fresh) return WR_OK;
+    if (!epoch || !staged.len) return forget_epoch(s, err); /* nothing staged: the sink was not there at the checkpoint */
     WR_TRY(redis_connect(&s->conn, err));
     WR_TRY(stored_epoch(s, &have, err));
     if (have > epoch) {
@@ -288,7 +293,7 @@ static wr_status open_sink(redis_sink *s, const wr_table_info *t, wr_connect_ctx
 wr_status redis_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
     redis_sink *s = wr_calloc(1, sizeof *s);
     *out = NULL;
-    *s = (redis_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}, .tz = ctx->tz, .fresh = true};
+    *s = (redis_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}, .tz = ctx->tz};
     wr_status status = open_sink(s, t, ctx, err);
     if (status != WR_OK) {
         (void)sink_close(&s->base, false, NULL);

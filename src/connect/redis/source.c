@@ -329,7 +329,7 @@ static void source_save(wr_source *base, wr_sbuf *out) {
     for (uint32_t i = 0; i < s->n_parts; i++) {
         const stream_part *p = &s->parts[i];
         wr_put_bytes(out, p->key, strlen(p->key));
-        put_id(out, p->last), put_id(out, p->end);
+        put_id(out, p->last), put_id(out, p->endless ? (redis_id){UINT64_MAX, UINT64_MAX} : p->end);
         wr_put_u64(out, p->added);
     }
 }
@@ -373,7 +373,7 @@ static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
         stream_part *p = part_of(s, saved.key);
         if (!p) continue; /* the table has it no more */
         p->last = saved.last, p->added = saved.added;
-        if (s->bounded) p->end = saved.end;
+        if (s->bounded && saved.end.ms != UINT64_MAX) p->end = saved.end; /* else of a run without an end: up to where the stream ends now */
         p->done = !p->endless && !redis_id_less(p->last, p->end);
         WR_TRY(check_lost(s, p, err));
     }
