@@ -99,7 +99,7 @@ static void fill_metadata(const message_note *note, const uint32_t *records, wr_
     } else if (wr_str_eq(key, WR_STR("offset")) || wr_str_eq(key, WR_STR("sequence"))) {
         for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = note->offsets[records[i]];
     } else { /* timestamp: TIMESTAMP_LTZ(3), microseconds */
-        for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = note->timestamps_ms[records[i]] * 1000;
+        for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = (int64_t)((uint64_t)note->timestamps_ms[records[i]] * 1000); /* a producer may write any number there */
     }
 }
 

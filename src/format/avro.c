@@ -192,7 +192,7 @@ static bool read_record(avro_decoder *d, wr_mem *mem, wr_str message, uint32_t l
         return avro_fault(r, WR_BAD_TOO_LONG, "a record of %zu bytes, more than max-record-bytes = %lld", message.len, (long long)d->opts.max_record_bytes) != NULL;
     if (!plan_of(d, r, message, &m, out)) return false;
     const uint8_t *at = (const uint8_t *)message.ptr + (d->form == FORM_PLAIN ? 0 : WR_REGISTRY_PREFIX);
-    need_rows(d, 2, mem, out);
+    need_rows(d, d->form == FORM_DEBEZIUM ? 2 : 1, mem, out); /* not one more: keys of a whole chunk are one batch */
     *r = (avro_reader){.end = (const uint8_t *)message.ptr + message.len, .mem = d->batch->mem};
     if (d->form == FORM_DEBEZIUM) return read_envelope(d, r, m, at, line, out);
     if (!at_end(r, avro_read_row(r, m->row, at, d->batch->cols, d->n))) return false;

@@ -123,8 +123,39 @@ static void raw_messages_are_bytes(void **state) {
     rig_close(&r);
 }
 
+/* As many messages as one chunk may have: the keys of all of them are one batch, whatever their format. */
+static void keys_of_a_full_chunk(void **state) {
+    static const char *const formats[] = {"json", "csv", "avro"};
+    (void)state;
+    for (size_t f = 0; f < WR_COUNT_OF(formats); f++) {
+        rig             r;
+        wr_records      records;
+        wr_decoded      out = {0};
+        wr_mem         *mem = wr_mem_new(0);
+        uint64_t        row = 0;
+        const wr_option options[] = {OPTION("value.format", "json"), {WR_STR("key.format"), wr_str_of(formats[f]), {0}}, OPTION("key.fields", "k"), OPTION("value.fields-include", "EXCEPT_KEY")};
+        assert_true(rig_open(&r, schema, NULL, 0, options, 4, false, 1000));
+        wr_records_open(&records, mem, 64 * 1024, 64 * 1024);
+        for (int i = 0; i < WR_RECORDS_MAX; i++) {
+            char key[24];
+            int  k = i % 60 + 1;
+            if (f == 2) snprintf(key, sizeof key, "\x02%c", 2 * k); /* the branch that is an int, and that */
+            else snprintf(key, sizeof key, f ? "%d" : "{\"k\": %d}", k);
+            assert_true(wr_records_add(&records, wr_str_of(key), WR_STR("{\"v\": \"x\"}")));
+        }
+        wr_record_reader_decode(r.reader, &records, &out);
+        assert_int_equal(out.bad.n, 0);
+        for (uint32_t b = 0; b < out.batches.n; b++)
+            for (uint32_t i = 0; i < out.batches.at[b]->n_rows; i++) assert_int_equal(((const int32_t *)out.batches.at[b]->cols[0].data)[i], row++ % 60 + 1);
+        assert_int_equal(row, WR_RECORDS_MAX);
+        wr_mem_unref(mem);
+        wr_decoded_free(&out);
+        rig_close(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(line_breaks_inside_a_message), cmocka_unit_test(keys_beside_values), cmocka_unit_test(a_message_replaces_the_row_of_its_key),
-                                       cmocka_unit_test(raw_messages_are_bytes)};
+                                       cmocka_unit_test(raw_messages_are_bytes), cmocka_unit_test(keys_of_a_full_chunk)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -552,7 +552,7 @@ static void fill_metadata(const chunk_note *note, const uint32_t *records, wr_ba
     else if (wr_str_eq(key, WR_STR("leader-epoch")))
         for (uint32_t i = 0; i < n; i++) wr_vec_set_null(vec, i, batch->mem); /* the client library does not tell it before 2.1 */
     else /* TIMESTAMP_LTZ(3): microseconds */
-        for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = note->timestamps[records[i]] * 1000;
+        for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = (int64_t)((uint64_t)note->timestamps[records[i]] * 1000); /* a producer may write any number there */
 }
 
 static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *err) {

@@ -5,12 +5,12 @@
  * Start      each partition's first offset is made a number when the source is made: it is what the checkpoint says.
  * Tail       at the visible end the log's `commits` is looked at again, up to 500 times a second, 50 times when it is at rest.
  * Positions  with the log's id: one that was made anew at the same place is refused.
- * Bounds     one chunk of CHUNK_BYTES, or of one batch; what the cursors read ahead (16 MiB over all partitions), charged.
+ * Bounds     one chunk of CHUNK_BYTES, unpacked CHUNK_RAW_BYTES, or of one batch; what the cursors read ahead (16 MiB over all partitions), charged.
  * Thread     next, save, load: under the turn lock; decode: any worker, sees only the chunk and what is its own.                                  */
 #include "connect/log/connector.h"
 #include <inttypes.h>
 
-enum { CHUNK_BYTES = 256 * 1024, SAVE_VERSION = 1, WAIT_US = 2000, WAIT_MAX_US = 20000, PIECES_MAX = 512 };
+enum { CHUNK_BYTES = 256 * 1024, CHUNK_RAW_BYTES = 4 << 20, SAVE_VERSION = 1, WAIT_US = 2000, WAIT_MAX_US = 20000, PIECES_MAX = 512 };
 enum { START_EARLIEST, START_LATEST, START_TIMESTAMP, START_SPECIFIC };
 enum { END_NEVER, END_LATEST, END_TIMESTAMP, END_SPECIFIC };
 
@@ -125,7 +125,7 @@ static wr_status read_part(log_source *s, uint32_t p, chunk_note **note, wr_err 
     log_source_part *part = &s->parts[p];
     uint32_t         records = 0;
     *note = NULL;
-    while (!part->done && (!*note || ((*note)->n < PIECES_MAX && (*note)->len < CHUNK_BYTES)) && records < WR_RECORDS_MAX) {
+    while (!part->done && (!*note || ((*note)->n < PIECES_MAX && (*note)->len < CHUNK_BYTES && (*note)->raw_len < CHUNK_RAW_BYTES)) && records < WR_RECORDS_MAX) {
         wr_log_piece piece;
         WR_TRY(wr_log_cursor_peek(part->cursor, &piece, err));
         if (!piece.len) {
