@@ -357,21 +357,27 @@ static wr_status listen_now(ingest_endpoint *e, wr_err *err) {
     return WR_OK;
 }
 
-/* True: this one has the path now; else somebody else has it already. */
-static bool claim(ingest_endpoint *e) {
-    bool mine = true;
+/* *mine: this one has the path now; else another source of the same table has it already. */
+static wr_status claim(ingest_endpoint *e, bool *mine, wr_err *err) {
+    wr_status status = WR_OK;
+    *mine = true;
     lock_endpoints();
-    for (ingest_endpoint *x = endpoints; x && mine; x = x->next) mine = strcmp(x->path, e->path) != 0;
-    if (mine) e->next = endpoints, endpoints = e;
+    for (ingest_endpoint *x = endpoints; x && *mine; x = x->next) {
+        if (strcmp(x->path, e->path)) continue;
+        *mine = false;
+        if (!strcmp(x->url_path, e->url_path) && !strcmp(x->listen.listen, e->listen.listen)) continue;
+        status = wr_fail(err, WR_USER, "WR372", "the tables '%.*s' and '%.*s' take rows into one log, '%s'", WR_FMT(x->table), WR_FMT(e->table), e->path);
+        wr_err_hint(err, "give each table a 'path' of its own, and read both with UNION ALL");
+    }
+    if (*mine) e->next = endpoints, endpoints = e;
     unlock_endpoints();
-    return mine;
+    return status;
 }
 
 wr_status ingest_endpoint_start(ingest_endpoint *e, bool *mine, wr_err *err) {
-    *mine = claim(e);
-    if (!*mine) return WR_OK;
-    wr_status status = open_log(e, err);
-    if (status == WR_OK) status = listen_now(e, err);
+    wr_status status = claim(e, mine, err);
+    if (status == WR_OK && *mine) status = open_log(e, err);
+    if (status == WR_OK && *mine) status = listen_now(e, err);
     if (status != WR_OK && err && !err->at.line) err->at = e->at;
     return status;
 }
