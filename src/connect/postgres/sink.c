@@ -7,7 +7,7 @@
  * Refused    where the table's 'on-error' lets the job go on, the changes are kept as encoded rows and sent in pieces, each behind a savepoint. A piece that the
  *            server refuses for what is in it is halved until one row is left, which is put aside; the rest commits. weir_refused keeps which rows those were.
  * Invariant  weir_epoch.epoch = E  <=>  the changes of all epochs up to E are in the table.
- * Fresh      a job that begins without recover() forgets the epoch of an earlier one.
+ * Fresh      a job that begins anew forgets the epoch of an earlier one before its first: a crash in it, or an answer that is lost, finds none but its own.
  * State      the changes since the last prepare or flush, charged to the account.
  * Thread     one worker; the connection is its own.                                                                            */
 #include "connect/postgres/pg.h"
@@ -23,7 +23,7 @@ typedef struct pg_sink {
     db_columns       columns;
     wr_str           job;
     pg_conn          conn;
-    bool             fresh, staging; /* staging: there are checkpoints, so what is not prepared will be read again */
+    bool             staging; /* staging: there are checkpoints, so what is not prepared will be read again */
     const char      *copy, *make_changes, *remove, *put;
     uint64_t         seq;
     change_log       log;
@@ -264,7 +264,6 @@ static wr_status apply_once(pg_sink *s, uint64_t epoch, wr_str lines, wr_err *er
     WR_TRY(pg_connect(&s->conn, err));
     WR_TRY(pg_run(&s->conn, "BEGIN", "begin a transaction", err));
     wr_status status = epoch ? stored_epoch(s, &have, err) : WR_OK;
-    if (s->fresh) have = 0;
     s->refused.list.n = 0;
     if (status == WR_OK && (!epoch || have < epoch)) {
         status = s->refused.refuse ? apply_encoded(s, lines, err) : apply_lines(s, lines, err);
@@ -288,7 +287,6 @@ static wr_status apply(pg_sink *s, uint64_t epoch, wr_str lines, wr_err *err) {
         if (!e->retriable || wr_mono_us(s->conn.world) > until) return status;
         s->conn.world->vt->sleep_us(s->conn.world, 200000);
     }
-    if (epoch) s->fresh = false;
     return s->refused.refuse ? db_refusals_tell(&s->refused, s->codec, lines, err) : WR_OK;
 }
 
@@ -357,10 +355,9 @@ static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_er
 static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
     pg_sink *s = (pg_sink *)base;
     s->staging = true;
-    s->fresh = !epoch || !staged.len; /* nothing staged: the sink was not there at the checkpoint */
-    if (s->fresh) return WR_OK;
     uint64_t have;
     WR_TRY(pg_connect(&s->conn, err));
+    if (!epoch || !staged.len) return store_epoch(s, 0, err); /* nothing staged: the sink was not there at the checkpoint */
     WR_TRY(pg_run(&s->conn, "BEGIN", "begin a transaction", err));
     wr_status status = stored_epoch(s, &have, err);
     (void)pg_run(&s->conn, "ROLLBACK", "roll back", NULL);
@@ -431,7 +428,7 @@ wr_status pg_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out
     *out = NULL;
     if (!wr_option_bool(&t->options, pg_specs, "create-table", &create, ctx->diags)) return WR_USER;
     pg_sink *s = wr_calloc(1, sizeof *s);
-    *s = (pg_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}, .job = wr_option_string(&t->options, pg_specs, "sink.job"), .fresh = true,
+    *s = (pg_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}, .job = wr_option_string(&t->options, pg_specs, "sink.job"),
                    .refused = {.refuse = ctx->refuse, .schema = t->schema}};
     s->columns = db_columns_of(t, s->arena);
     wr_type *types = wr_new_n(s->arena, wr_type, t->schema->n + 1);
