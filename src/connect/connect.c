@@ -94,6 +94,13 @@ void point_at_path(const wr_table_info *t, wr_err *err) {
     if (err && o && !err->at.line) err->at = o->at;
 }
 
+int option_choice(const wr_table_info *t, const wr_option_spec *specs, const char *key, const char *const *names, int n) {
+    wr_str v = option_text(t, specs, key);
+    for (int i = 0; i < n; i++)
+        if (wr_str_ieq(v, wr_str_of(names[i]))) return i;
+    return 0;
+}
+
 wr_str option_text(const wr_table_info *t, const wr_option_spec *specs, const char *key) { return wr_str_trim(wr_option_string(&t->options, specs, key)); }
 
 const wr_format *table_format(const wr_table_info *t, wr_connect_ctx *ctx) {

@@ -85,6 +85,7 @@ static void fill_headers(const message_note *note, const uint32_t *records, wr_v
 }
 
 static void fill_metadata(const message_note *note, const uint32_t *records, wr_batch *batch, wr_str key, wr_vec *vec, wr_type type) {
+    static const char *const time_types[] = {"NoTimestampType", "CreateTime", "LogAppendTime"};
     uint32_t n = batch->n_rows;
     wr_vec_init(vec, type, n, false, batch->mem);
     if (wr_str_eq(key, WR_STR("headers"))) {
@@ -98,23 +99,91 @@ static void fill_metadata(const message_note *note, const uint32_t *records, wr_
         for (uint32_t i = 0; i < n; i++) ((int32_t *)vec->data)[i] = note->partition;
     } else if (wr_str_eq(key, WR_STR("offset")) || wr_str_eq(key, WR_STR("sequence"))) {
         for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = note->offsets[records[i]];
+    } else if (wr_str_eq(key, WR_STR("timestamp-type"))) {
+        for (uint32_t i = 0; i < n; i++) {
+            wr_str text = wr_str_of(time_types[WR_MIN(note->timestamp_types[records[i]], 2)]);
+            ((wr_sview *)vec->data)[i] = wr_sview_borrow(text.ptr, text.len);
+        }
+    } else if (wr_str_eq(key, WR_STR("leader-epoch"))) {
+        for (uint32_t i = 0; i < n; i++) wr_vec_set_null(vec, i, batch->mem); /* the client library does not tell it before 2.1 */
     } else { /* timestamp: TIMESTAMP_LTZ(3), microseconds */
         for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = (int64_t)((uint64_t)note->timestamps_ms[records[i]] * 1000); /* a producer may write any number there */
     }
 }
 
-void message_decode(wr_record_reader *reader, const message_note *note, const wr_schema *schema, uint32_t n_physical, const wr_str *metadata_keys, wr_decoded *out) {
+/* ---- readers ---- */
+
+static bool is_of(message_kind kind, wr_type type) {
+    switch (kind) {
+    case MESSAGE_TEXT: return wr_type_is_string(type);
+    case MESSAGE_INT: return type.id == WR_T_INT;
+    case MESSAGE_BIGINT: return type.id == WR_T_BIGINT;
+    case MESSAGE_TIME: return type.id == WR_T_TIMESTAMP_LTZ && type.prec == 3;
+    default: return type.id == WR_T_MAP && wr_type_is_string(type.kids[0]) && wr_type_is_binary(type.kids[1]);
+    }
+}
+
+static bool check_metadata(const wr_table_info *t, const message_key *keys, wr_diags *diags) {
+    static const char *const types[] = {"STRING", "INT", "BIGINT", "TIMESTAMP_LTZ(3)", "MAP<STRING, BYTES>"};
+    const wr_option *connector = wr_options_find(&t->options, "connector");
+    for (uint32_t c = t->n_physical; c < t->schema->n; c++) {
+        wr_str             key = t->metadata_keys[c - t->n_physical];
+        const message_key *k = keys;
+        if (wr_format_is_metadata(key)) continue; /* the format's */
+        while (k->name && !wr_str_eq(key, wr_str_of(k->name))) k++;
+        if (k->name && is_of(k->kind, t->schema->fields[c].type)) continue;
+        if (k->name) {
+            wr_diags_add(diags, WR_SEV_ERROR, "WR126", t->at, "the metadata column '%.*s' must be of type %s", WR_FMT(key), types[k->kind]);
+            return false;
+        }
+        wr_sbuf names = {0};
+        for (k = keys; k->name; k++) wr_sbuf_printf(&names, "%s%s", k == keys ? "" : ", ", k->name);
+        wr_diags_add(diags, WR_SEV_ERROR, "WR126", t->at, "'%.*s' has no metadata '%.*s'; there are %s", connector ? (int)connector->value.len : 0, connector ? connector->value.ptr : "", WR_FMT(key), names.at);
+        wr_sbuf_free(&names);
+        return false;
+    }
+    return true;
+}
+
+bool message_reader_wants(const message_reader *r, const char *key) {
+    for (uint32_t c = r->n_physical; c < r->schema->n; c++)
+        if (wr_str_eq(r->metadata_keys[c - r->n_physical], wr_str_of(key))) return true;
+    return false;
+}
+
+wr_status message_reader_open(message_reader *r, const wr_table_info *t, const message_key *keys, bool upsert, wr_arena *arena, wr_connect_ctx *ctx) {
+    int64_t    max_bytes = 0;
+    wr_schema *physical = wr_new(arena, wr_schema);
+    *r = (message_reader){.schema = t->schema, .n_physical = t->n_physical, .metadata_keys = t->metadata_keys, .n = WR_MAX(ctx->n_workers, 1u)};
+    *physical = (wr_schema){t->n_physical, t->schema->fields};
+    if (!wr_record_format_read(&r->format, physical, t->key, t->n_key, &t->options, t->at, upsert, false, arena, ctx->diags) || !check_metadata(t, keys, ctx->diags) ||
+        !wr_option_size(&t->options, wr_source_specs, "max-record-bytes", &max_bytes, ctx->diags)) return WR_USER;
+    wr_record_reader_opts opts = {.format = &r->format, .schema = physical, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows, .max_record_bytes = max_bytes,
+                                  .needed = wr_format_needed(t->schema, t->n_physical, t->metadata_keys, t->needed, ctx->arena)};
+    if (!wr_format_metadata_pick(r->format.value, t->schema, t->n_physical, t->metadata_keys, t->at, ctx->arena, &opts.metadata, &opts.metadata_keys, ctx->diags)) return WR_USER;
+    r->list = wr_calloc(r->n, sizeof *r->list);
+    for (uint32_t i = 0; i < r->n; i++) WR_TRY(wr_record_reader_new(&opts, &r->list[i], ctx->diags));
+    return WR_OK;
+}
+
+void message_reader_close(message_reader *r) {
+    for (uint32_t i = 0; r->list && i < r->n; i++) wr_record_reader_free(r->list[i]);
+    wr_free(r->list);
+    r->list = NULL;
+}
+
+void message_decode(const message_reader *r, uint32_t worker, const message_note *note, wr_decoded *out) {
     uint32_t from = out->batches.n, first_bad = out->bad.n, row = 0;
     out->row_lines.n = 0;
-    wr_record_reader_decode(reader, &note->records, out);
+    wr_record_reader_decode(r->list[worker], &note->records, out);
     for (uint32_t i = first_bad; i < out->bad.n; i++) out->bad.at[i].offset = (uint64_t)note->offsets[out->bad.at[i].line];
-    for (uint32_t b = from; b < out->batches.n && schema->n > n_physical; b++) {
-        wr_batch *inner = out->batches.at[b], *whole = wr_batch_derive(inner, schema->n);
-        uint32_t  own = n_physical; /* the format's metadata columns stand behind the physical ones */
+    for (uint32_t b = from; b < out->batches.n && r->schema->n > r->n_physical; b++) {
+        wr_batch *inner = out->batches.at[b], *whole = wr_batch_derive(inner, r->schema->n);
+        uint32_t  own = r->n_physical; /* the format's metadata columns stand behind the physical ones */
         wr_mem_keep(whole->mem, note->records.mem);
-        for (uint32_t c = n_physical; c < schema->n; c++)
-            if (wr_format_is_metadata(metadata_keys[c - n_physical])) whole->cols[c] = inner->cols[own++];
-            else fill_metadata(note, out->row_lines.at + row, whole, metadata_keys[c - n_physical], &whole->cols[c], schema->fields[c].type);
+        for (uint32_t c = r->n_physical; c < r->schema->n; c++)
+            if (wr_format_is_metadata(r->metadata_keys[c - r->n_physical])) whole->cols[c] = inner->cols[own++];
+            else fill_metadata(note, out->row_lines.at + row, whole, r->metadata_keys[c - r->n_physical], &whole->cols[c], r->schema->fields[c].type);
         row += inner->n_rows;
         wr_batch_unref(inner);
         out->batches.at[b] = whole;

@@ -15,6 +15,7 @@ typedef struct message_note {
     wr_str     topic;          /* lives as long as the source */
     int32_t    partition;
     int64_t   *offsets, *timestamps_ms; /* of each message */
+    uint8_t   *timestamp_types; /* of Kafka: none, the producer's, the broker's; the caller's, else NULL */
     wr_str    *ids;            /* names of the messages, where a queue has such (id, subject); the caller's */
     uint32_t  *header_from;    /* records.n + 1, into names and values; NULL: headers are not wanted */
     uint32_t   header_room;
@@ -24,8 +25,23 @@ void message_note_open(message_note *note, wr_mem *mem, size_t key_bytes, size_t
 /* False: no room. Headers are added for the message just noted, in order. */
 bool message_note_add(message_note *note, wr_str key, wr_str value, int64_t offset, int64_t timestamp_ms);
 void message_note_header(message_note *note, wr_str name, wr_str value); /* copied */
-/* Decodes the note's messages; the batches that it adds to out have all columns of `schema`: those of the record, then metadata. Bad records get the message's offset. */
-void message_decode(wr_record_reader *reader, const message_note *note, const wr_schema *schema, uint32_t n_physical, const wr_str *metadata_keys, wr_decoded *out);
+
+/* What decodes the messages of a table, one reader for each worker. */
+typedef enum message_kind { MESSAGE_TEXT, MESSAGE_INT, MESSAGE_BIGINT, MESSAGE_TIME, MESSAGE_HEADERS } message_kind;
+typedef struct message_key { const char *name; message_kind kind; } message_key; /* of metadata; a list ends with NULL */
+typedef struct message_reader {
+    wr_record_format   format;
+    const wr_schema   *schema;    /* of the table: columns of the record, then metadata */
+    uint32_t           n_physical, n;
+    const wr_str      *metadata_keys;
+    wr_record_reader **list;
+} message_reader;
+/* `keys`: the connector's metadata. WR_USER: diagnostics about options or columns. */
+wr_status message_reader_open(message_reader *out, const wr_table_info *t, const message_key *keys, bool upsert, wr_arena *arena, wr_connect_ctx *ctx);
+void      message_reader_close(message_reader *r);
+bool      message_reader_wants(const message_reader *r, const char *key); /* is it a column? */
+/* Decodes the note's messages; the batches that it adds to out have all columns of the table. Bad records get the message's offset. */
+void message_decode(const message_reader *r, uint32_t worker, const message_note *note, wr_decoded *out);
 
 /* Dead letters (wr_source_vt.beside, again): message `i` as it was; and a note with one message made of a letter. False: it is too long. note: topic, partition. */
 void message_beside(const message_note *note, uint64_t i, wr_str *raw, wr_str *key, wr_sbuf *context);

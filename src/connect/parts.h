@@ -39,6 +39,7 @@ uint64_t  file_reader_raw_offset(const file_reader *r);  /* bytes of the file us
 WR_INLINE bool is_held(const uint64_t *held, uint32_t partition) { return held && (held[partition >> 6] >> (partition & 63) & 1); } /* see wr_source_vt.next */
 WR_PRINTF(5, 6) WR_COLD wr_status option_error(wr_connect_ctx *ctx, const wr_table_info *t, const char *key, const char *code, const char *fmt, ...);
 void     point_at_path(const wr_table_info *t, wr_err *err); /* an error about a file points at the option that named it */
+int      option_choice(const wr_table_info *t, const wr_option_spec *specs, const char *key, const char *const *names, int n); /* index of an enum's value; it was checked */
 wr_str   option_text(const wr_table_info *t, const wr_option_spec *specs, const char *key);
 /* The table's options as those of a format see them, and the format itself; diagnostics if it is not there. */
 const wr_format *table_format(const wr_table_info *t, wr_connect_ctx *ctx);

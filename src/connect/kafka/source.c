@@ -17,7 +17,6 @@
 #define _GNU_SOURCE 1
 #include "connect/kafka/lib.h"
 #include "connect/messages.h"
-#include "format/records.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,17 +44,6 @@ typedef struct kafka_part {
     uint32_t            n_waiting, at;
 } kafka_part;
 
-typedef struct chunk_note { /* hangs on a chunk */
-    wr_records      records;
-    const char     *topic;
-    int32_t         partition;
-    int64_t        *offsets, *timestamps;
-    uint8_t        *timestamp_types;
-    uint32_t       *header_from; /* records.n + 1, into names and values */
-    uint32_t        header_room;
-    wr_str         *header_names, *header_values;
-} chunk_note;
-
 typedef struct kafka_source {
     wr_source             base;
     wr_world             *world;
@@ -65,13 +53,8 @@ typedef struct kafka_source {
     kafka_topics          topics;
     wr_span               at;
     kafka_client          admin, reader;
-    wr_record_format      format;
-    const wr_schema      *schema;
-    wr_schema             physical;
-    const wr_str         *metadata_keys;
+    message_reader        messages;
     bool                  headers, bounded, limited, grouped, reset_earliest, reset_latest;
-    uint32_t              n_workers;
-    wr_record_reader    **readers;
     int                   start, stop;
     int64_t               start_ms, stop_ms;
     wr_str                start_offsets, stop_offsets;
@@ -92,30 +75,6 @@ typedef struct kafka_source {
 } kafka_source;
 
 /* ---- asking: which partitions, from which offset to which ---- */
-
-/* "partition:7" -> 7, when it begins with the word. */
-static bool named_number(wr_str text, const char *word, int64_t *out) {
-    const char *colon = text.len ? memchr(text.ptr, ':', text.len) : NULL;
-    if (!colon || !wr_str_eq(wr_str_trim((wr_str){text.ptr, (size_t)(colon - text.ptr)}), wr_str_of(word))) return false;
-    wr_str digits = wr_str_trim((wr_str){colon + 1, text.len - (size_t)(colon + 1 - text.ptr)});
-    *out = 0;
-    for (size_t i = 0; i < digits.len; i++) {
-        if (digits.ptr[i] < '0' || digits.ptr[i] > '9' || *out > INT64_MAX / 10 - 9) return false;
-        *out = *out * 10 + (digits.ptr[i] - '0');
-    }
-    return digits.len > 0;
-}
-
-/* partition:0,offset:42;partition:1,offset:300. False: the list is not written so; *found: the partition is in it (-1: only checks). */
-static bool specific_offset(wr_str list, int32_t partition, int64_t *offset, bool *found) {
-    *found = false;
-    for (wr_str item, part; wr_str_next(&list, ';', &item);) {
-        int64_t which, at;
-        if (!wr_str_next(&item, ',', &part) || !named_number(part, "partition", &which) || !named_number(item, "offset", &at)) return false;
-        if (which == partition) *offset = at, *found = true;
-    }
-    return true;
-}
 
 /* A topic that has just been made has no leader for a moment, and a group no coordinator. */
 static bool again(kafka_source *s, rd_kafka_resp_err_t code, int64_t until) {
@@ -169,7 +128,7 @@ static wr_status ask_first(kafka_source *s, found_part *p, int64_t low, int64_t 
     case START_TIMESTAMP: return ask_time(s, p->topic, p->partition, s->start_ms, high, &p->first, err);
     case START_SPECIFIC: {
         bool found;
-        (void)specific_offset(s->start_offsets, p->partition, &p->first, &found);
+        (void)message_offset(s->start_offsets, p->partition, &p->first, &found);
         return WR_OK;
     }
     case START_GROUP: {
@@ -190,7 +149,7 @@ static wr_status ask_end(kafka_source *s, found_part *p, int64_t high, wr_err *e
     case END_TIMESTAMP: return ask_time(s, p->topic, p->partition, s->stop_ms, high, &p->end, err);
     case END_SPECIFIC: {
         bool found;
-        (void)specific_offset(s->stop_offsets, p->partition, &p->end, &found);
+        (void)message_offset(s->stop_offsets, p->partition, &p->end, &found);
         if (!found) p->end = high;
         return WR_OK;
     }
@@ -364,58 +323,33 @@ static wr_status message_error(kafka_source *s, kafka_part *p, const rd_kafka_me
     return kafka_fail(&s->reader, m->err, err, "table '%.*s': cannot read %s[%d] at offset %" PRId64, WR_FMT(s->table), p->topic, p->partition, p->next);
 }
 
-static wr_str *grow(wr_mem *mem, const wr_str *list, uint32_t n, uint32_t room) {
-    wr_str *more = wr_mem_alloc(mem, room * sizeof *more);
-    if (n) memcpy(more, list, n * sizeof *more);
-    return more;
-}
-
-static void note_headers(chunk_note *note, uint32_t i, const rd_kafka_message_t *m) {
+static void note_headers(message_note *note, const rd_kafka_message_t *m) {
     rd_kafka_headers_t *headers;
-    uint32_t           *n = &note->header_from[i + 1];
-    *n = note->header_from[i];
+    const char         *name;
+    const void         *value;
+    size_t              len;
     if (kafka.message_headers(m, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
-    const char *name;
-    const void *value;
-    size_t      len;
-    for (size_t k = 0; kafka.header_get_all(headers, k, &name, &value, &len) == RD_KAFKA_RESP_ERR_NO_ERROR; k++, (*n)++) {
-        size_t name_len = strlen(name);
-        char  *bytes = wr_mem_alloc(note->records.mem, name_len + len + 1);
-        memcpy(bytes, name, name_len);
-        if (value) memcpy(bytes + name_len, value, len);
-        if (*n == note->header_room) {
-            note->header_room = WR_MAX(note->header_room * 2, 64u);
-            note->header_names = grow(note->records.mem, note->header_names, *n, note->header_room);
-            note->header_values = grow(note->records.mem, note->header_values, *n, note->header_room);
-        }
-        note->header_names[*n] = (wr_str){bytes, name_len};
-        note->header_values[*n] = (wr_str){value ? bytes + name_len : NULL, len};
-    }
+    for (size_t k = 0; kafka.header_get_all(headers, k, &name, &value, &len) == RD_KAFKA_RESP_ERR_NO_ERROR; k++) message_note_header(note, wr_str_of(name), (wr_str){value, len});
 }
 
-static chunk_note *note_new(kafka_source *s, const kafka_part *p) {
-    wr_mem     *mem = wr_mem_new(CHUNK_BYTES + 96 * 1024);
-    chunk_note *note = wr_mem_calloc(mem, sizeof *note);
-    note->topic = p->topic; /* lives as long as the source */
+static message_note *note_new(kafka_source *s, const kafka_part *p) {
+    wr_mem       *mem = wr_mem_new(CHUNK_BYTES + 96 * 1024);
+    message_note *note = wr_mem_calloc(mem, sizeof *note);
+    note->topic = wr_str_of(p->topic); /* lives as long as the source */
     note->partition = p->partition;
-    note->offsets = wr_mem_alloc(mem, WR_RECORDS_MAX * sizeof(int64_t));
-    note->timestamps = wr_mem_alloc(mem, WR_RECORDS_MAX * sizeof(int64_t));
+    message_note_open(note, mem, CHUNK_BYTES / 4, CHUNK_BYTES, s->headers);
     note->timestamp_types = wr_mem_alloc(mem, WR_RECORDS_MAX);
-    if (s->headers) note->header_from = wr_mem_calloc(mem, (WR_RECORDS_MAX + 1) * sizeof(uint32_t));
-    wr_records_open(&note->records, mem, CHUNK_BYTES / 4, CHUNK_BYTES);
     return note;
 }
 
 /* One message into the chunk; false: no room. */
-static bool note_message(kafka_source *s, chunk_note *note, const rd_kafka_message_t *m) {
-    uint32_t i = note->records.n;
-    wr_str   key = {s->format.key ? m->key : NULL, s->format.key && m->key ? m->key_len : 0}, value = {m->payload, m->payload ? m->len : 0};
-    if (!wr_records_add(&note->records, key, value)) return false;
+static bool note_message(kafka_source *s, message_note *note, const rd_kafka_message_t *m) {
+    uint32_t                  i = note->records.n;
     rd_kafka_timestamp_type_t type;
-    note->offsets[i] = m->offset;
-    note->timestamps[i] = kafka.message_timestamp(m, &type);
+    wr_str key = {s->messages.format.key ? m->key : NULL, s->messages.format.key && m->key ? m->key_len : 0}, value = {m->payload, m->payload ? m->len : 0};
+    if (!message_note_add(note, key, value, m->offset, kafka.message_timestamp(m, &type))) return false;
     note->timestamp_types[i] = (uint8_t)type;
-    if (s->headers) note_headers(note, i, m);
+    if (s->headers) note_headers(note, m);
     return true;
 }
 
@@ -433,7 +367,7 @@ static void knock(kafka_source *s, kafka_part *p) {
 }
 
 /* Messages of one partition into a chunk; *note stays NULL if there are none now. */
-static wr_status read_part(kafka_source *s, kafka_part *p, chunk_note **note, wr_err *err) {
+static wr_status read_part(kafka_source *s, kafka_part *p, message_note **note, wr_err *err) {
     bool room = true;
     *note = NULL;
     while (room && !p->done) {
@@ -471,7 +405,7 @@ static wr_status read_part(kafka_source *s, kafka_part *p, chunk_note **note, wr
     return WR_OK;
 }
 
-static void give(kafka_source *s, uint32_t index, chunk_note *note, wr_chunk *out) {
+static void give(kafka_source *s, uint32_t index, message_note *note, wr_chunk *out) {
     kafka_part *p = s->parts.at[index];
     *out = (wr_chunk){.partition = index, .last = p->done && !s->limited, .mem = note->records.mem, .data = (const uint8_t *)note,
                       .len = note->records.value_len + note->records.key_len + 1, .rows_from = (uint64_t)(uintptr_t)note};
@@ -489,7 +423,7 @@ static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *ou
     for (uint32_t k = 0; k < s->parts.n; k++) {
         uint32_t    i = (s->turn + k) % s->parts.n;
         kafka_part *p = s->parts.at[i];
-        chunk_note *note = NULL;
+        message_note *note = NULL;
         if (p->done || !p->queue || (i < n_known && is_held(held, i))) continue;
         wr_status status = read_part(s, p, &note, err);
         if (status != WR_OK) {
@@ -514,82 +448,21 @@ static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *ou
 
 /* ---- decoding ---- */
 
-static void fill_text(wr_vec *vec, uint32_t n, wr_str text) {
-    wr_sview view = wr_sview_borrow(text.ptr, text.len);
-    for (uint32_t i = 0; i < n; i++) ((wr_sview *)vec->data)[i] = view;
-}
-
-static void fill_headers(const chunk_note *note, const uint32_t *records, wr_vec *vec, uint32_t n, wr_mem *mem) {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t from = note->header_from[records[i]], len = note->header_from[records[i] + 1] - from;
-        uint32_t at = wr_vec_grow(&vec->kids[0], len, mem);
-        (void)wr_vec_grow(&vec->kids[1], len, mem);
-        for (uint32_t k = 0; k < len; k++) {
-            wr_str name = note->header_names[from + k], value = note->header_values[from + k];
-            ((wr_sview *)vec->kids[0].data)[at + k] = wr_sview_borrow(name.ptr, name.len);
-            if (value.ptr) ((wr_sview *)vec->kids[1].data)[at + k] = wr_sview_borrow(value.ptr, value.len);
-            else wr_vec_set_null(&vec->kids[1], at + k, mem);
-        }
-        ((wr_list *)vec->data)[i] = (wr_list){at, len};
-    }
-}
-
-static void fill_metadata(const chunk_note *note, const uint32_t *records, wr_batch *batch, wr_str key, wr_vec *vec, wr_type type) {
-    static const char *const types[] = {"NoTimestampType", "CreateTime", "LogAppendTime"};
-    uint32_t n = batch->n_rows;
-    wr_vec_init(vec, type, n, false, batch->mem);
-    if (wr_str_eq(key, WR_STR("topic"))) fill_text(vec, n, wr_str_of(note->topic));
-    else if (wr_str_eq(key, WR_STR("headers"))) fill_headers(note, records, vec, n, batch->mem);
-    else if (wr_str_eq(key, WR_STR("timestamp-type")))
-        for (uint32_t i = 0; i < n; i++) {
-            wr_str text = wr_str_of(types[WR_MIN(note->timestamp_types[records[i]], 2)]);
-            ((wr_sview *)vec->data)[i] = wr_sview_borrow(text.ptr, text.len);
-        }
-    else if (wr_str_eq(key, WR_STR("partition")))
-        for (uint32_t i = 0; i < n; i++) ((int32_t *)vec->data)[i] = note->partition;
-    else if (wr_str_eq(key, WR_STR("offset")))
-        for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = note->offsets[records[i]];
-    else if (wr_str_eq(key, WR_STR("leader-epoch")))
-        for (uint32_t i = 0; i < n; i++) wr_vec_set_null(vec, i, batch->mem); /* the client library does not tell it before 2.1 */
-    else /* TIMESTAMP_LTZ(3): microseconds */
-        for (uint32_t i = 0; i < n; i++) ((int64_t *)vec->data)[i] = (int64_t)((uint64_t)note->timestamps[records[i]] * 1000); /* a producer may write any number there */
-}
-
 static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *err) {
     (void)err;
-    kafka_source     *s = (kafka_source *)base;
-    const chunk_note *note = (const chunk_note *)(uintptr_t)chunk->rows_from;
-    if (!chunk->len) return WR_OK;
-    uint32_t from = out->batches.n, first_bad = out->bad.n;
-    out->row_lines.n = 0;
-    wr_record_reader_decode(s->readers[worker], &note->records, out);
-    for (uint32_t i = first_bad; i < out->bad.n; i++) out->bad.at[i].offset = (uint64_t)note->offsets[out->bad.at[i].line];
-    uint32_t row = 0;
-    for (uint32_t b = from; b < out->batches.n && s->schema->n > s->physical.n; b++) {
-        wr_batch *inner = out->batches.at[b], *whole = wr_batch_derive(inner, s->schema->n);
-        uint32_t  own = s->physical.n; /* the format's metadata columns stand behind the physical ones */
-        wr_mem_keep(whole->mem, chunk->mem);
-        for (uint32_t c = s->physical.n; c < s->schema->n; c++)
-            if (wr_format_is_metadata(s->metadata_keys[c - s->physical.n])) whole->cols[c] = inner->cols[own++];
-            else fill_metadata(note, out->row_lines.at + row, whole, s->metadata_keys[c - s->physical.n], &whole->cols[c], s->schema->fields[c].type);
-        row += inner->n_rows;
-        wr_batch_unref(inner);
-        out->batches.at[b] = whole;
-    }
+    kafka_source       *s = (kafka_source *)base;
+    const message_note *note = (const message_note *)(uintptr_t)chunk->rows_from;
+    if (chunk->len) message_decode(&s->messages, worker, note, out);
     return WR_OK;
 }
 
 /* ---- dead letters: a message as it was, and back ---- */
 
 static void source_beside(wr_source *base, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *raw, wr_str *key, wr_sbuf *context) {
-    const chunk_note *note = (const chunk_note *)(uintptr_t)chunk->rows_from;
-    const wr_records *r = &note->records;
-    uint64_t          i = bad->line;
+    const message_note *note = (const message_note *)(uintptr_t)chunk->rows_from;
     (void)base;
-    *raw = r->values[i].len == WR_NO_BYTES ? (wr_str){NULL, 0} : (wr_str){(const char *)r->value_bytes + r->values[i].at, r->values[i].len};
-    *key = r->keys[i].len == WR_NO_BYTES ? (wr_str){NULL, 0} : (wr_str){(const char *)r->key_bytes + r->keys[i].at, r->keys[i].len};
-    wr_sbuf_printf(context, "\"timestamp\":%" PRId64 ",\"timestamp_type\":%u", note->timestamps[i], note->timestamp_types[i]);
-    if (note->header_from) message_put_headers(note->header_names + note->header_from[i], note->header_values + note->header_from[i], note->header_from[i + 1] - note->header_from[i], context);
+    message_beside(note, bad->line, raw, key, context);
+    wr_sbuf_printf(context, ",\"timestamp_type\":%u", note->timestamp_types[bad->line]);
 }
 
 static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out, wr_err *err) {
@@ -597,24 +470,24 @@ static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out,
     kafka_part    at = {.partition = 0};
     char          topic[260], name[300];
     uint32_t      index = 0;
-    const char   *bracket = r->partition.len ? memrchr(r->partition.ptr, '[', r->partition.len) : NULL, *time = message_member(r->context, "timestamp"), *type = message_member(r->context, "timestamp_type");
+    const char   *bracket = r->partition.len ? memrchr(r->partition.ptr, '[', r->partition.len) : NULL, *type = message_member(r->context, "timestamp_type");
     snprintf(name, sizeof name, "%.*s", WR_FMT(r->partition));
     snprintf(topic, sizeof topic, "%.*s", bracket ? (int)(bracket - r->partition.ptr) : 0, r->partition.ptr ? r->partition.ptr : "");
     if (bracket) at.partition = (int32_t)strtol(name + (bracket - r->partition.ptr) + 1, NULL, 10);
     at.topic = topic;
     for (uint32_t i = 0; i < s->parts.n; i++)
         if (s->parts.at[i]->partition == at.partition && !strcmp(s->parts.at[i]->topic, topic)) index = i;
-    chunk_note *note = note_new(s, &at);
-    char       *kept = wr_mem_alloc(note->records.mem, sizeof topic);
-    note->topic = memcpy(kept, topic, sizeof topic);
-    if (!wr_records_add(&note->records, s->format.key ? r->key : (wr_str){NULL, 0}, r->raw)) {
-        wr_mem_unref(note->records.mem);
+    wr_mem       *mem = wr_mem_new(CHUNK_BYTES + 96 * 1024);
+    message_note *note = wr_mem_calloc(mem, sizeof *note);
+    char         *kept = wr_mem_alloc(mem, sizeof topic);
+    note->topic = wr_str_of(memcpy(kept, topic, sizeof topic));
+    note->partition = at.partition;
+    if (!message_again(note, mem, r, s->messages.format.key != NULL, s->headers)) {
+        wr_mem_unref(mem);
         return wr_fail(err, WR_DATA, "54000", "table '%.*s': a message is too long to be put back", WR_FMT(s->table));
     }
-    note->offsets[0] = r->offset;
-    note->timestamps[0] = time ? strtoll(time, NULL, 10) : 0;
+    note->timestamp_types = wr_mem_calloc(mem, WR_RECORDS_MAX);
     note->timestamp_types[0] = type ? (uint8_t)strtoul(type, NULL, 10) : 0;
-    if (s->headers) note->header_from[1] = message_get_headers(r->context, note->records.mem, &note->header_names, &note->header_values);
     *out = (wr_chunk){.partition = index, .mem = note->records.mem, .data = (const uint8_t *)note, .len = note->records.value_len + note->records.key_len + 1, .rows_from = (uint64_t)(uintptr_t)note};
     return WR_OK;
 }
@@ -777,9 +650,8 @@ static void source_close(wr_source *base) {
     wr_arr_free(&s->found);
     if (s->reader.rk) kafka_client_close(&s->reader);
     if (s->admin.rk) kafka_client_close(&s->admin);
-    for (uint32_t i = 0; s->readers && i < s->n_workers; i++) wr_record_reader_free(s->readers[i]);
+    message_reader_close(&s->messages);
     if (s->acct) wr_account_add(s->acct, -s->charged);
-    wr_free(s->readers);
     kafka_topics_free(&s->topics);
     wr_bell_free(s->bell);
     wr_mutex_free(s->lock);
@@ -794,13 +666,6 @@ static const wr_source_vt source_vt = {
 
 /* ---- making one ---- */
 
-static int choice(const wr_table_info *t, const char *key, const char *const *names, int n) {
-    wr_str v = option_text(t, kafka_specs, key);
-    for (int i = 0; i < n; i++)
-        if (wr_str_ieq(v, wr_str_of(names[i]))) return i;
-    return 0;
-}
-
 static wr_status need_option(const wr_table_info *t, wr_connect_ctx *ctx, const char *mode_key, const char *key) {
     return wr_options_find(&t->options, key) ? WR_OK : option_error(ctx, t, mode_key, "WR122", "this needs '%s'", key);
 }
@@ -810,16 +675,16 @@ static wr_status need_offsets(const wr_table_info *t, wr_connect_ctx *ctx, const
     bool    found;
     WR_TRY(need_option(t, ctx, mode_key, key));
     *list = option_text(t, kafka_specs, key);
-    return specific_offset(*list, -1, &offset, &found) ? WR_OK : option_error(ctx, t, key, "WR121", "expected 'partition:0,offset:42;partition:1,offset:300'");
+    return message_offset(*list, -1, &offset, &found) ? WR_OK : option_error(ctx, t, key, "WR121", "expected 'partition:0,offset:42;partition:1,offset:300'");
 }
 
 /* scan.startup.mode, scan.bounded.mode and what belongs to them. */
 static wr_status read_modes(kafka_source *s, const wr_table_info *t, wr_connect_ctx *ctx) {
     static const char *const starts[] = {"earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets"};
     static const char *const stops[] = {"unbounded", "latest-offset", "group-offsets", "timestamp", "specific-offsets"};
-    bool upsert = s->format.upsert;
-    s->start = upsert ? START_EARLIEST : choice(t, "scan.startup.mode", starts, 5);
-    s->stop = choice(t, "scan.bounded.mode", stops, 5);
+    bool upsert = s->messages.format.upsert;
+    s->start = upsert ? START_EARLIEST : option_choice(t, kafka_specs, "scan.startup.mode", starts, 5);
+    s->stop = option_choice(t, kafka_specs, "scan.bounded.mode", stops, 5);
     wr_str reset = option_text(t, kafka_specs, "properties.auto.offset.reset");
     s->grouped = option_text(t, kafka_specs, "properties.group.id").len != 0;
     s->reset_earliest = wr_str_ieq(reset, WR_STR("earliest")), s->reset_latest = wr_str_ieq(reset, WR_STR("latest"));
@@ -841,27 +706,6 @@ static wr_status read_modes(kafka_source *s, const wr_table_info *t, wr_connect_
     if (ctx->tail_override) s->stop = END_NEVER;
     s->bounded = s->stop != END_NEVER;
     return WR_OK;
-}
-
-static bool check_metadata(const wr_table_info *t, wr_connect_ctx *ctx, bool *headers) {
-    for (uint32_t c = t->n_physical; c < t->schema->n; c++) {
-        wr_str      key = t->metadata_keys[c - t->n_physical];
-        wr_type     type = t->schema->fields[c].type;
-        const char *wants = NULL;
-        bool        fine = false, known = true;
-        if (wr_format_is_metadata(key)) continue; /* the format's */
-        if (wr_str_eq(key, WR_STR("topic")) || wr_str_eq(key, WR_STR("timestamp-type"))) wants = "STRING", fine = wr_type_is_string(type);
-        else if (wr_str_eq(key, WR_STR("partition")) || wr_str_eq(key, WR_STR("leader-epoch"))) wants = "INT", fine = type.id == WR_T_INT;
-        else if (wr_str_eq(key, WR_STR("offset"))) wants = "BIGINT", fine = type.id == WR_T_BIGINT;
-        else if (wr_str_eq(key, WR_STR("timestamp"))) wants = "TIMESTAMP_LTZ(3)", fine = type.id == WR_T_TIMESTAMP_LTZ && type.prec == 3;
-        else if (wr_str_eq(key, WR_STR("headers"))) wants = "MAP<STRING, BYTES>", *headers = fine = type.id == WR_T_MAP && wr_type_is_string(type.kids[0]) && wr_type_is_binary(type.kids[1]);
-        else known = false;
-        if (fine) continue;
-        if (known) wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "the metadata column '%.*s' must be of type %s", WR_FMT(key), wants);
-        else wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "'kafka' has no metadata '%.*s'; there are topic, partition, offset, timestamp, timestamp-type, headers, leader-epoch", WR_FMT(key));
-        return false;
-    }
-    return true;
 }
 
 static rd_kafka_conf_t *make_conf(const kafka_source *s, const wr_table_info *t, wr_connect_ctx *ctx, bool reader, uint32_t n_parts) {
@@ -913,23 +757,15 @@ static wr_status open_clients(kafka_source *s, const wr_table_info *t, wr_connec
 wr_status kafka_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
     *out = NULL;
     WR_TRY(kafka_load(err));
+    static const message_key keys[] = {{"topic", MESSAGE_TEXT}, {"partition", MESSAGE_INT}, {"offset", MESSAGE_BIGINT}, {"timestamp", MESSAGE_TIME}, {"timestamp-type", MESSAGE_TEXT},
+                                       {"headers", MESSAGE_HEADERS}, {"leader-epoch", MESSAGE_INT}, {0}};
     kafka_source *s = wr_calloc(1, sizeof *s);
-    *s = (kafka_source){.base = {&source_vt}, .world = ctx->world, .acct = ctx->acct, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .schema = t->schema,
-                        .physical = {t->n_physical, t->schema->fields}, .metadata_keys = t->metadata_keys, .n_workers = WR_MAX(ctx->n_workers, 1u), .wait_us = WAIT_US,
-                        .bell = wr_bell_new(), .lock = wr_mutex_new()};
-    int64_t   max_bytes = 0;
-    wr_status status = WR_OK;
-    wr_schema *physical = wr_new(ctx->arena, wr_schema);
-    *physical = s->physical;
-    if (!wr_record_format_read(&s->format, physical, t->key, t->n_key, &t->options, t->at, kafka_is_upsert(t), false, s->arena, ctx->diags) || !check_metadata(t, ctx, &s->headers) ||
-        !wr_option_size(&t->options, wr_source_specs, "max-record-bytes", &max_bytes, ctx->diags)) status = WR_USER;
-    wr_record_reader_opts opts = {.format = &s->format, .schema = physical, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows, .max_record_bytes = max_bytes,
-                                  .needed = wr_format_needed(t->schema, t->n_physical, t->metadata_keys, t->needed, ctx->arena)};
-    if (status == WR_OK && !wr_format_metadata_pick(s->format.value, t->schema, t->n_physical, t->metadata_keys, t->at, ctx->arena, &opts.metadata, &opts.metadata_keys, ctx->diags)) status = WR_USER;
+    *s = (kafka_source){.base = {&source_vt}, .world = ctx->world, .acct = ctx->acct, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .wait_us = WAIT_US, .bell = wr_bell_new(),
+                        .lock = wr_mutex_new()};
+    wr_status status = message_reader_open(&s->messages, t, keys, kafka_is_upsert(t), s->arena, ctx);
+    s->headers = status == WR_OK && message_reader_wants(&s->messages, "headers");
     if (status == WR_OK) status = read_modes(s, t, ctx);
     if (status == WR_OK) status = kafka_topics_read(&s->topics, t, ctx);
-    s->readers = wr_calloc(s->n_workers, sizeof *s->readers);
-    for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = wr_record_reader_new(&opts, &s->readers[i], ctx->diags);
     if (status == WR_OK) status = open_clients(s, t, ctx, err);
     if (status != WR_OK) {
         source_close(&s->base);

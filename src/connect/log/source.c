@@ -30,8 +30,6 @@ typedef struct chunk_note { /* hangs on a chunk, with its bytes */
     message_note *again;     /* one message that is put back, and no pieces; NULL: none is */
 } chunk_note;
 
-typedef struct log_worker { wr_record_reader *reader; wr_log_batch batch; } log_worker;
-
 typedef struct log_source {
     wr_source         base;
     wr_world         *world;
@@ -42,12 +40,10 @@ typedef struct log_source {
     wr_span           at;
     const char       *path;
     wr_log_view      *view;
-    wr_record_format  format;
-    const wr_schema  *schema;
-    uint32_t          n_physical, n_workers, n_parts, turn;
-    const wr_str     *metadata_keys;
+    message_reader    messages;
+    uint32_t          n_parts, turn;
     bool              headers, bounded, limited, loaded;
-    log_worker       *workers;
+    wr_log_batch     *batches;        /* of each worker: where it unpacks */
     log_source_part  *parts;
     int               start, stop;
     int64_t           start_ms, stop_ms, wait_us;
@@ -188,8 +184,8 @@ static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *ou
 /* ---- decoding ---- */
 
 /* The messages that were gathered become rows; the note is empty again. */
-static void decode_note(log_source *s, log_worker *w, message_note *note, wr_decoded *out) {
-    if (note->records.n) message_decode(w->reader, note, s->schema, s->n_physical, s->metadata_keys, out);
+static void decode_note(log_source *s, uint32_t worker, message_note *note, wr_decoded *out) {
+    if (note->records.n) message_decode(&s->messages, worker, note, out);
     note->records.n = 0;
 }
 
@@ -202,10 +198,10 @@ static wr_mem *open_note(log_source *s, const chunk_note *chunk, wr_mem *keeper,
     return mem;
 }
 
-static void add_record(log_source *s, log_worker *w, const chunk_note *chunk, wr_mem *keeper, message_note *note, const wr_log_record *r, wr_decoded *out) {
-    wr_str key = s->format.key ? r->key : (wr_str){NULL, 0}, name, value, list = r->headers;
+static void add_record(log_source *s, uint32_t worker, const chunk_note *chunk, wr_mem *keeper, message_note *note, const wr_log_record *r, wr_decoded *out) {
+    wr_str key = s->messages.format.key ? r->key : (wr_str){NULL, 0}, name, value, list = r->headers;
     if (!message_note_add(note, key, r->value, r->offset, r->time_ms)) {
-        decode_note(s, w, note, out);
+        decode_note(s, worker, note, out);
         open_note(s, chunk, keeper, note);
         (void)message_note_add(note, key, r->value, r->offset, r->time_ms);
     }
@@ -214,24 +210,24 @@ static void add_record(log_source *s, log_worker *w, const chunk_note *chunk, wr
 
 static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *err) {
     log_source       *s = (log_source *)base;
-    log_worker       *w = &s->workers[worker];
+    wr_log_batch     *batch = &s->batches[worker];
     const chunk_note *c = (const chunk_note *)(uintptr_t)chunk->rows_from;
     message_note      note = {.topic = wr_str_of(s->path), .partition = (int32_t)chunk->partition};
     if (!chunk->len) return WR_OK;
     if (c->again) {
-        message_decode(w->reader, c->again, s->schema, s->n_physical, s->metadata_keys, out);
+        message_decode(&s->messages, worker, c->again, out);
         return WR_OK;
     }
     open_note(s, c, chunk->mem, &note);
     for (uint32_t i = 0; i < c->n; i++) {
         const piece_note *piece = &c->pieces[i];
         wr_log_record     r;
-        bool              bad = wr_log_batch_open(&w->batch, piece->bytes, piece->len) != WR_OK;
-        while (!bad && wr_log_batch_next(&w->batch, &r))
-            if (r.offset >= c->from && r.offset < c->to) add_record(s, w, c, chunk->mem, &note, &r, out);
-        if (bad || w->batch.bad) return at_table(s, wr_log_damaged(s->path, c->partition, piece->segment, piece->segment_at, piece->base, err), err);
+        bool              bad = wr_log_batch_open(batch, piece->bytes, piece->len) != WR_OK;
+        while (!bad && wr_log_batch_next(batch, &r))
+            if (r.offset >= c->from && r.offset < c->to) add_record(s, worker, c, chunk->mem, &note, &r, out);
+        if (bad || batch->bad) return at_table(s, wr_log_damaged(s->path, c->partition, piece->segment, piece->segment_at, piece->base, err), err);
     }
-    decode_note(s, w, &note, out);
+    decode_note(s, worker, &note, out);
     return WR_OK;
 }
 
@@ -270,7 +266,7 @@ static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out,
     note->topic = wr_str_of(s->path);
     for (const char *d = bracket ? bracket + 1 : NULL; d && d < r->partition.ptr + r->partition.len && *d >= '0' && *d <= '9' && note->partition <= WR_LOG_PARTITIONS_MAX; d++) note->partition = note->partition * 10 + (*d - '0');
     if (note->partition < 0 || (uint32_t)note->partition >= s->n_parts) note->partition = 0;
-    if (!message_again(note, mem, r, s->format.key != NULL, s->headers)) {
+    if (!message_again(note, mem, r, s->messages.format.key != NULL, s->headers)) {
         wr_mem_unref(mem);
         return wr_fail(err, WR_DATA, "54000", "table '%.*s': a message is too long to be put back", WR_FMT(s->table));
     }
@@ -372,14 +368,12 @@ static void source_describe(wr_source *base, wr_sbuf *out) {
 static void source_close(wr_source *base) {
     log_source *s = (log_source *)base;
     for (uint32_t p = 0; s->parts && p < s->n_parts; p++) wr_log_cursor_free(s->parts[p].cursor);
-    for (uint32_t i = 0; s->workers && i < s->n_workers; i++) {
-        wr_record_reader_free(s->workers[i].reader);
-        wr_log_batch_free(&s->workers[i].batch);
-    }
+    for (uint32_t i = 0; s->batches && i < s->messages.n; i++) wr_log_batch_free(&s->batches[i]);
+    message_reader_close(&s->messages);
     wr_log_view_close(s->view);
     if (s->acct) wr_account_add(s->acct, -s->charged);
     wr_free(s->parts);
-    wr_free(s->workers);
+    wr_free(s->batches);
     wr_arena_free(s->arena);
     wr_free(s);
 }
@@ -390,13 +384,6 @@ static const wr_source_vt source_vt = {
     .close = source_close, .beside = source_beside, .again = source_again, .messages = true};
 
 /* ---- making one ---- */
-
-static int choice(const wr_table_info *t, const char *key, const char *const *names, int n) {
-    wr_str v = option_text(t, log_specs, key);
-    for (int i = 0; i < n; i++)
-        if (wr_str_ieq(v, wr_str_of(names[i]))) return i;
-    return 0;
-}
 
 static wr_status need_option(const wr_table_info *t, wr_connect_ctx *ctx, const char *mode_key, const char *key) {
     return wr_options_find(&t->options, key) ? WR_OK : option_error(ctx, t, mode_key, "WR122", "this needs '%s'", key);
@@ -413,8 +400,8 @@ static wr_status need_offsets(const wr_table_info *t, wr_connect_ctx *ctx, const
 static wr_status read_modes(log_source *s, const wr_table_info *t, wr_connect_ctx *ctx) {
     static const char *const starts[] = {"earliest-offset", "latest-offset", "timestamp", "specific-offsets"};
     static const char *const stops[] = {"unbounded", "latest-offset", "timestamp", "specific-offsets"};
-    s->start = s->format.upsert ? START_EARLIEST : choice(t, "scan.startup.mode", starts, 4);
-    s->stop = choice(t, "scan.bounded.mode", stops, 4);
+    s->start = s->messages.format.upsert ? START_EARLIEST : option_choice(t, log_specs, "scan.startup.mode", starts, 4);
+    s->stop = option_choice(t, log_specs, "scan.bounded.mode", stops, 4);
     if (s->start == START_TIMESTAMP) WR_TRY(need_option(t, ctx, "scan.startup.mode", "scan.startup.timestamp-millis"));
     if (s->start == START_SPECIFIC) WR_TRY(need_offsets(t, ctx, "scan.startup.mode", "scan.startup.specific-offsets", &s->start_offsets));
     if (s->stop == END_TIMESTAMP) WR_TRY(need_option(t, ctx, "scan.bounded.mode", "scan.bounded.timestamp-millis"));
@@ -427,44 +414,16 @@ static wr_status read_modes(log_source *s, const wr_table_info *t, wr_connect_ct
     return WR_OK;
 }
 
-static bool check_metadata(const wr_table_info *t, wr_connect_ctx *ctx, bool *headers) {
-    for (uint32_t c = t->n_physical; c < t->schema->n; c++) {
-        wr_str      key = t->metadata_keys[c - t->n_physical];
-        wr_type     type = t->schema->fields[c].type;
-        const char *wants = NULL;
-        bool        fine = false;
-        if (wr_format_is_metadata(key)) continue;
-        if (wr_str_eq(key, WR_STR("topic"))) wants = "STRING", fine = wr_type_is_string(type);
-        else if (wr_str_eq(key, WR_STR("partition"))) wants = "INT", fine = type.id == WR_T_INT;
-        else if (wr_str_eq(key, WR_STR("offset"))) wants = "BIGINT", fine = type.id == WR_T_BIGINT;
-        else if (wr_str_eq(key, WR_STR("timestamp"))) wants = "TIMESTAMP_LTZ(3)", fine = type.id == WR_T_TIMESTAMP_LTZ && type.prec == 3;
-        else if (wr_str_eq(key, WR_STR("headers"))) wants = "MAP<STRING, BYTES>", *headers = fine = type.id == WR_T_MAP && wr_type_is_string(type.kids[0]) && wr_type_is_binary(type.kids[1]);
-        if (fine) continue;
-        if (wants) wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "the metadata column '%.*s' must be of type %s", WR_FMT(key), wants);
-        else wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "'log' has no metadata '%.*s'; there are topic (the path), partition, offset, timestamp, headers", WR_FMT(key));
-        return false;
-    }
-    return true;
-}
-
 wr_status log_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
     *out = NULL;
+    static const message_key keys[] = {{"topic", MESSAGE_TEXT}, {"partition", MESSAGE_INT}, {"offset", MESSAGE_BIGINT}, {"timestamp", MESSAGE_TIME}, {"headers", MESSAGE_HEADERS}, {0}};
     log_source *s = wr_calloc(1, sizeof *s);
-    *s = (log_source){.base = {&source_vt}, .world = ctx->world, .acct = ctx->acct, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .schema = t->schema, .n_physical = t->n_physical,
-                      .metadata_keys = t->metadata_keys, .n_workers = WR_MAX(ctx->n_workers, 1u), .wait_us = WAIT_US};
+    *s = (log_source){.base = {&source_vt}, .world = ctx->world, .acct = ctx->acct, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .wait_us = WAIT_US};
     s->path = log_table_path(t, s->arena);
-    int64_t    max_bytes = 0;
-    wr_status  status = WR_OK;
-    wr_schema *physical = wr_new(ctx->arena, wr_schema);
-    *physical = (wr_schema){t->n_physical, t->schema->fields};
-    if (!wr_record_format_read(&s->format, physical, t->key, t->n_key, &t->options, t->at, log_is_upsert(t), false, s->arena, ctx->diags) || !check_metadata(t, ctx, &s->headers) ||
-        !wr_option_size(&t->options, wr_source_specs, "max-record-bytes", &max_bytes, ctx->diags)) status = WR_USER;
-    wr_record_reader_opts opts = {.format = &s->format, .schema = physical, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows, .max_record_bytes = max_bytes,
-                                  .needed = wr_format_needed(t->schema, t->n_physical, t->metadata_keys, t->needed, ctx->arena)};
-    if (status == WR_OK && !wr_format_metadata_pick(s->format.value, t->schema, t->n_physical, t->metadata_keys, t->at, ctx->arena, &opts.metadata, &opts.metadata_keys, ctx->diags)) status = WR_USER;
+    wr_status status = message_reader_open(&s->messages, t, keys, log_is_upsert(t), s->arena, ctx);
+    s->headers = status == WR_OK && message_reader_wants(&s->messages, "headers");
+    s->batches = wr_calloc(s->messages.n, sizeof *s->batches);
     if (status == WR_OK) status = read_modes(s, t, ctx);
-    s->workers = wr_calloc(s->n_workers, sizeof *s->workers);
-    for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = wr_record_reader_new(&opts, &s->workers[i].reader, ctx->diags);
     if (status == WR_OK) status = at_table(s, begin(s, err), err);
     if (status != WR_OK) {
         source_close(&s->base);

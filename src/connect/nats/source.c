@@ -22,11 +22,7 @@ typedef struct nats_source {
     nats_conn         conn;
     nats_reader       reader;
     nats_message      kept;               /* for which the last chunk had no room */
-    wr_record_format  format;
-    const wr_schema  *schema;
-    uint32_t          n_physical, n_workers;
-    const wr_str     *metadata_keys;
-    wr_record_reader **readers;
+    message_reader    messages;
     bool              headers, bounded, limited, loaded, endless, done, is_open, subjects;
     bool              anchored;           /* `last` has been read: what follows it must be there */
     bool              replaces;
@@ -256,7 +252,7 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
     (void)err;
     nats_source        *s = (nats_source *)base;
     const message_note *note = (const message_note *)(uintptr_t)chunk->rows_from;
-    if (chunk->len) message_decode(s->readers[worker], note, s->schema, s->n_physical, s->metadata_keys, out);
+    if (chunk->len) message_decode(&s->messages, worker, note, out);
     return WR_OK;
 }
 
@@ -354,8 +350,7 @@ static void source_close(wr_source *base) {
     nats_source *s = (nats_source *)base;
     forget_reader(s);
     nats_close(&s->conn);
-    for (uint32_t i = 0; s->readers && i < s->n_workers; i++) wr_record_reader_free(s->readers[i]);
-    wr_free(s->readers);
+    message_reader_close(&s->messages);
     wr_arena_free(s->arena);
     wr_free(s);
 }
@@ -367,37 +362,10 @@ static const wr_source_vt source_vt = {
 
 /* ---- making one ---- */
 
-static int choice(const wr_table_info *t, const char *key, const char *const *names, int n) {
-    wr_str v = option_text(t, nats_specs, key);
-    for (int i = 0; i < n; i++)
-        if (wr_str_ieq(v, wr_str_of(names[i]))) return i;
-    return 0;
-}
-
-static bool check_metadata(nats_source *s, const wr_table_info *t, wr_connect_ctx *ctx) {
-    for (uint32_t c = t->n_physical; c < t->schema->n; c++) {
-        wr_str      key = t->metadata_keys[c - t->n_physical];
-        wr_type     type = t->schema->fields[c].type;
-        const char *wants = NULL;
-        bool        fine = false;
-        if (wr_format_is_metadata(key)) continue; /* the format's */
-        if (wr_str_eq(key, WR_STR("stream"))) wants = "STRING", fine = wr_type_is_string(type);
-        else if (wr_str_eq(key, WR_STR("subject"))) wants = "STRING", s->subjects = fine = wr_type_is_string(type);
-        else if (wr_str_eq(key, WR_STR("sequence"))) wants = "BIGINT", fine = type.id == WR_T_BIGINT;
-        else if (wr_str_eq(key, WR_STR("timestamp"))) wants = "TIMESTAMP_LTZ(3)", fine = type.id == WR_T_TIMESTAMP_LTZ && type.prec == 3;
-        else if (wr_str_eq(key, WR_STR("headers"))) wants = "MAP<STRING, BYTES>", s->headers = fine = type.id == WR_T_MAP && wr_type_is_string(type.kids[0]) && wr_type_is_binary(type.kids[1]);
-        if (fine) continue;
-        if (wants) wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "the metadata column '%.*s' must be of type %s", WR_FMT(key), wants);
-        else wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "'nats' has no metadata '%.*s'; there are stream, subject, sequence, timestamp, headers", WR_FMT(key));
-        return false;
-    }
-    return true;
-}
-
 static wr_status read_start(nats_source *s, const wr_table_info *t, wr_connect_ctx *ctx, int64_t *sequence) {
     static const char *const starts[] = {"earliest-offset", "latest-offset", "timestamp", "specific-offsets"};
     int64_t ms = 0;
-    s->start = choice(t, "scan.startup.mode", starts, 4);
+    s->start = option_choice(t, nats_specs, "scan.startup.mode", starts, 4);
     if (!wr_option_int(&t->options, nats_specs, "scan.startup.timestamp-millis", &ms, ctx->diags) || !wr_option_int(&t->options, nats_specs, "scan.startup.sequence", sequence, ctx->diags)) return WR_USER;
     if (s->start == START_TIMESTAMP && (ms < 1 || ms > INT64_MAX / 1000000)) return option_error(ctx, t, "scan.startup.mode", "WR122", "this needs 'scan.startup.timestamp-millis'");
     if (s->start == START_SPECIFIC && *sequence < 1) return option_error(ctx, t, "scan.startup.mode", "WR122", "this needs 'scan.startup.sequence', the number of the first message");
@@ -426,21 +394,13 @@ static wr_status begin(nats_source *s, const wr_table_info *t, wr_connect_ctx *c
 }
 
 wr_status nats_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
+    static const message_key keys[] = {{"stream", MESSAGE_TEXT}, {"subject", MESSAGE_TEXT}, {"sequence", MESSAGE_BIGINT}, {"timestamp", MESSAGE_TIME}, {"headers", MESSAGE_HEADERS}, {0}};
     nats_source *s = wr_calloc(1, sizeof *s);
-    int64_t      max_bytes = 0;
     *out = NULL;
-    *s = (nats_source){.base = {&source_vt}, .arena = wr_arena_new(NULL), .schema = t->schema, .n_physical = t->n_physical, .metadata_keys = t->metadata_keys,
-                       .n_workers = WR_MAX(ctx->n_workers, 1u), .wait_us = WAIT_US};
-    wr_schema *physical = wr_new(ctx->arena, wr_schema);
-    *physical = (wr_schema){t->n_physical, t->schema->fields};
+    *s = (nats_source){.base = {&source_vt}, .arena = wr_arena_new(NULL), .wait_us = WAIT_US};
     wr_status status = nats_open(&s->conn, t, s->arena, ctx, err);
-    if (status == WR_OK && (!wr_record_format_read(&s->format, physical, t->key, t->n_key, &t->options, t->at, false, false, s->arena, ctx->diags) ||
-                            !check_metadata(s, t, ctx) || !wr_option_size(&t->options, wr_source_specs, "max-record-bytes", &max_bytes, ctx->diags))) status = WR_USER;
-    wr_record_reader_opts opts = {.format = &s->format, .schema = physical, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows, .max_record_bytes = max_bytes,
-                                  .needed = wr_format_needed(t->schema, t->n_physical, t->metadata_keys, t->needed, ctx->arena)};
-    if (status == WR_OK && !wr_format_metadata_pick(s->format.value, t->schema, t->n_physical, t->metadata_keys, t->at, ctx->arena, &opts.metadata, &opts.metadata_keys, ctx->diags)) status = WR_USER;
-    s->readers = wr_calloc(s->n_workers, sizeof *s->readers);
-    for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = wr_record_reader_new(&opts, &s->readers[i], ctx->diags);
+    if (status == WR_OK) status = message_reader_open(&s->messages, t, keys, false, s->arena, ctx);
+    if (status == WR_OK) s->headers = message_reader_wants(&s->messages, "headers"), s->subjects = message_reader_wants(&s->messages, "subject");
     if (status == WR_OK) status = begin(s, t, ctx, err);
     if (status != WR_OK) {
         source_close(&s->base);

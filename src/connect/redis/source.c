@@ -31,11 +31,8 @@ typedef struct redis_source {
     wr_arena         *arena;
     redis_conn        conn;
     redis_layout      layout;
-    wr_record_format  format;
-    const wr_schema  *schema;
-    uint32_t          n_physical, n_workers, n_parts, turn, wanted; /* wanted: the part whose answer comes next */
-    const wr_str     *metadata_keys;
-    wr_record_reader **readers;
+    message_reader    messages;
+    uint32_t          n_parts, turn, wanted; /* wanted: the part whose answer comes next */
     stream_part      *parts;
     bool              headers, bounded, limited, loaded;
     int               start;
@@ -202,7 +199,7 @@ static bool note_entry(redis_source *s, message_note *note, wr_str id_text, redi
     if (s->layout.value.len) {
         for (size_t f = 0; f < fields->elements; f += 2) {
             if (wr_str_eq(text_of(fields->element[f]), s->layout.value)) value = text_of(fields->element[f + 1]);
-            else if (s->format.key && wr_str_eq(text_of(fields->element[f]), s->layout.key)) key = text_of(fields->element[f + 1]);
+            else if (s->messages.format.key && wr_str_eq(text_of(fields->element[f]), s->layout.key)) key = text_of(fields->element[f + 1]);
         }
     } else {
         put_json(s, fields);
@@ -215,7 +212,7 @@ static bool note_entry(redis_source *s, message_note *note, wr_str id_text, redi
     note->ids[i] = (wr_str){text, id_text.len};
     for (size_t f = 0; s->headers && s->layout.value.len && f < fields->elements; f += 2) {
         wr_str name = text_of(fields->element[f]);
-        if (!wr_str_eq(name, s->layout.value) && !(s->format.key && wr_str_eq(name, s->layout.key))) message_note_header(note, name, text_of(fields->element[f + 1]));
+        if (!wr_str_eq(name, s->layout.value) && !(s->messages.format.key && wr_str_eq(name, s->layout.key))) message_note_header(note, name, text_of(fields->element[f + 1]));
     }
     return true;
 }
@@ -287,7 +284,7 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
     (void)err;
     redis_source       *s = (redis_source *)base;
     const message_note *note = (const message_note *)(uintptr_t)chunk->rows_from;
-    if (chunk->len) message_decode(s->readers[worker], note, s->schema, s->n_physical, s->metadata_keys, out);
+    if (chunk->len) message_decode(&s->messages, worker, note, out);
     return WR_OK;
 }
 
@@ -305,7 +302,7 @@ static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out,
     char         *topic = wr_mem_alloc(mem, r->partition.len + 1);
     memcpy(topic, r->partition.ptr ? r->partition.ptr : "", r->partition.len);
     note->topic = (wr_str){topic, r->partition.len};
-    if (!message_again(note, mem, r, s->format.key != NULL, s->headers)) {
+    if (!message_again(note, mem, r, s->messages.format.key != NULL, s->headers)) {
         wr_mem_unref(mem);
         return wr_fail(err, WR_DATA, "54000", "table '%.*s': an entry is too long to be put back", WR_FMT(s->conn.name));
     }
@@ -426,10 +423,9 @@ static void source_describe(wr_source *base, wr_sbuf *out) {
 static void source_close(wr_source *base) {
     redis_source *s = (redis_source *)base;
     for (uint32_t i = 0; i < s->n_parts; i++) forget_answer(&s->parts[i]);
-    for (uint32_t i = 0; s->readers && i < s->n_workers; i++) wr_record_reader_free(s->readers[i]);
+    message_reader_close(&s->messages);
     redis_close(&s->conn);
     wr_sbuf_free(&s->json);
-    wr_free(s->readers);
     wr_arena_free(s->arena);
     wr_free(s);
 }
@@ -441,40 +437,11 @@ static const wr_source_vt source_vt = {
 
 /* ---- making one ---- */
 
-static int choice(const wr_table_info *t, const char *key, const char *const *names, int n) {
-    wr_str v = option_text(t, redis_specs, key);
-    for (int i = 0; i < n; i++)
-        if (wr_str_ieq(v, wr_str_of(names[i]))) return i;
-    return 0;
-}
-
-static bool check_metadata(const wr_table_info *t, const redis_layout *layout, wr_connect_ctx *ctx, bool *headers) {
-    for (uint32_t c = t->n_physical; c < t->schema->n; c++) {
-        wr_str      key = t->metadata_keys[c - t->n_physical];
-        wr_type     type = t->schema->fields[c].type;
-        const char *wants = NULL;
-        bool        fine = false;
-        if (wr_format_is_metadata(key)) continue; /* the format's */
-        if (wr_str_eq(key, WR_STR("stream")) || wr_str_eq(key, WR_STR("id"))) wants = "STRING", fine = wr_type_is_string(type);
-        else if (wr_str_eq(key, WR_STR("timestamp"))) wants = "TIMESTAMP_LTZ(3)", fine = type.id == WR_T_TIMESTAMP_LTZ && type.prec == 3;
-        else if (wr_str_eq(key, WR_STR("headers"))) wants = "MAP<STRING, BYTES>", *headers = fine = type.id == WR_T_MAP && wr_type_is_string(type.kids[0]) && wr_type_is_binary(type.kids[1]);
-        if (fine && *headers && !layout->value.len) {
-            wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "table '%.*s': without 'value.field' every field is a column, so there are no headers", WR_FMT(t->name));
-            return false;
-        }
-        if (fine) continue;
-        if (wants) wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "the metadata column '%.*s' must be of type %s", WR_FMT(key), wants);
-        else wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR126", t->at, "'redis-streams' has no metadata '%.*s'; there are stream, id, timestamp, headers", WR_FMT(key));
-        return false;
-    }
-    return true;
-}
-
 static wr_status read_start(redis_source *s, const wr_table_info *t, wr_connect_ctx *ctx, redis_id *from) {
     static const char *const starts[] = {"earliest-offset", "latest-offset", "timestamp", "specific-offsets"};
     int64_t ms = 0;
     *from = (redis_id){0};
-    s->start = choice(t, "scan.startup.mode", starts, 4);
+    s->start = option_choice(t, redis_specs, "scan.startup.mode", starts, 4);
     if (!wr_option_int(&t->options, redis_specs, "scan.startup.timestamp-millis", &ms, ctx->diags)) return WR_USER;
     if (s->start == START_TIMESTAMP) {
         if (!wr_options_find(&t->options, "scan.startup.timestamp-millis") || ms < 1) return option_error(ctx, t, "scan.startup.mode", "WR122", "this needs 'scan.startup.timestamp-millis'");
@@ -503,22 +470,15 @@ static wr_status open_streams(redis_source *s, const wr_table_info *t, wr_connec
 }
 
 wr_status redis_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
+    static const message_key keys[] = {{"stream", MESSAGE_TEXT}, {"id", MESSAGE_TEXT}, {"timestamp", MESSAGE_TIME}, {"headers", MESSAGE_HEADERS}, {0}};
     redis_source *s = wr_calloc(1, sizeof *s);
-    int64_t       max_bytes = 0;
     *out = NULL;
-    *s = (redis_source){.base = {&source_vt}, .arena = wr_arena_new(NULL), .schema = t->schema, .n_physical = t->n_physical, .metadata_keys = t->metadata_keys,
-                        .n_workers = WR_MAX(ctx->n_workers, 1u), .wait_us = WAIT_US};
-    wr_schema *physical = wr_new(ctx->arena, wr_schema);
-    *physical = (wr_schema){t->n_physical, t->schema->fields};
+    *s = (redis_source){.base = {&source_vt}, .arena = wr_arena_new(NULL), .wait_us = WAIT_US};
     wr_status status = redis_open(&s->conn, t, s->arena, ctx, err);
     if (status == WR_OK) status = redis_layout_read(&s->layout, t, ctx);
-    if (status == WR_OK && (!wr_record_format_read(&s->format, physical, t->key, t->n_key, &t->options, t->at, false, false, s->arena, ctx->diags) ||
-                            !check_metadata(t, &s->layout, ctx, &s->headers) || !wr_option_size(&t->options, wr_source_specs, "max-record-bytes", &max_bytes, ctx->diags))) status = WR_USER;
-    wr_record_reader_opts opts = {.format = &s->format, .schema = physical, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows, .max_record_bytes = max_bytes,
-                                  .needed = wr_format_needed(t->schema, t->n_physical, t->metadata_keys, t->needed, ctx->arena)};
-    if (status == WR_OK && !wr_format_metadata_pick(s->format.value, t->schema, t->n_physical, t->metadata_keys, t->at, ctx->arena, &opts.metadata, &opts.metadata_keys, ctx->diags)) status = WR_USER;
-    s->readers = wr_calloc(s->n_workers, sizeof *s->readers);
-    for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = wr_record_reader_new(&opts, &s->readers[i], ctx->diags);
+    if (status == WR_OK) status = message_reader_open(&s->messages, t, keys, false, s->arena, ctx);
+    s->headers = status == WR_OK && message_reader_wants(&s->messages, "headers");
+    if (s->headers && !s->layout.value.len) status = option_error(ctx, t, "stream", "WR126", "without 'value.field' every field is a column, so there are no headers");
     if (status == WR_OK) status = open_streams(s, t, ctx, err);
     if (status != WR_OK) {
         source_close(&s->base);
