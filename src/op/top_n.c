@@ -33,11 +33,14 @@ static bool same_order(const wr_ranked *a, const wr_ranked *b) {
 
 /* ---- the list of a group ---- */
 
+/* Rows are found by their unique columns: a second list. */
+static bool has_unique_list(const wr_top_n_opts *opts) { return opts->retract_input && opts->n_unique && !opts->by_row; }
+
 static void group_open(wr_top_n *t, wr_rank_group *g) {
     if (g->rows) return;
     g->rows = wr_sorted_new(sizeof(wr_ranked));
     t->heap_bytes += g->rows->bytes;
-    if (!t->opts.retract_input || !t->opts.n_unique || t->opts.by_row) return;
+    if (!has_unique_list(&t->opts)) return;
     g->by_unique = wr_sorted_new(sizeof(wr_ranked));
     t->heap_bytes += g->by_unique->bytes;
 }
@@ -421,11 +424,11 @@ static const wr_op_vt top_n_vt = {
 
 double wr_top_n_key_bytes(const wr_top_n_opts *opts, double key_bytes) {
     double list = sizeof(wr_sorted) + 2 * MALLOC_EXTRA + 8; /* without its rows */
-    return wr_kmap_entry_bytes(sizeof(wr_rank_group), key_bytes) + (opts->retract_input && opts->n_unique ? 2 : 1) * list;
+    return wr_kmap_entry_bytes(sizeof(wr_rank_group), key_bytes) + (has_unique_list(opts) ? 2 : 1) * list;
 }
 double wr_top_n_row_bytes(const wr_top_n_opts *opts, double row_bytes, double order_bytes) {
     const double slack = 1 / 0.7; /* a chunk is between half full and full */
-    return (opts->retract_input && opts->n_unique ? 2 : 1) * sizeof(wr_ranked) * slack + row_bytes + order_bytes + MALLOC_EXTRA;
+    return (has_unique_list(opts) ? 2 : 1) * sizeof(wr_ranked) * slack + row_bytes + order_bytes + MALLOC_EXTRA;
 }
 
 wr_op *wr_top_n_new(const wr_top_n_opts *opts, const wr_schema *input, wr_op_ctx *ctx) {
