@@ -188,6 +188,12 @@ static void sqlite_is_exactly_once(void **state) {
         assert_int_equal(s->vt->recover(s, 1, wr_sbuf_str(&one), &r.err), WR_DATA);
         s->vt->close(s, false, &r.err);
         s = sink_of(&r, &t);
+        assert_int_equal(s->vt->recover(s, 0, WR_STR(""), &r.err), WR_OK);
+        if (crash % 2) { /* behind its first manifest: the number of the job before is not taken for its own */
+            s->vt->close(s, false, &r.err);
+            s = sink_of(&r, &t);
+            assert_int_equal(s->vt->recover(s, 1, wr_sbuf_str(&one), &r.err), WR_OK);
+        }
         assert_int_equal(s->vt->commit(s, 1, wr_sbuf_str(&one), &r.err), WR_OK);
         assert_string_equal(query(&r, "a.db", "SELECT k FROM out"), "1;2;1;");
         assert_int_equal(s->vt->close(s, true, &r.err), WR_OK);

@@ -4,7 +4,7 @@
  *            number to weir_epoch in one transaction: so doing it again does nothing. Without checkpoints flush applies them.
  * Invariants weir_epoch.epoch = E  <=>  the changes of all epochs up to E are in the table. synchronous = FULL: a commit that was
  *            reported is on disk (with NORMAL several epochs could be lost at once, and only the last one is kept by the checkpoint).
- * Fresh      a job that begins without recover() forgets the epoch of an earlier one.
+ * Fresh      a job that begins anew (recover of epoch 0) forgets the epoch of an earlier one before its first: a crash in it finds none but its own.
  * Types      BOOLEAN 0/1; integers INTEGER; FLOAT, DOUBLE REAL (NaN as text: SQLite would make it NULL); DECIMAL TEXT, all digits; DATE,
  *            TIME, TIMESTAMP TEXT in SQL's form, TIMESTAMP_LTZ in UTC with Z; BYTES BLOB; ARRAY, MAP, ROW TEXT as JSON.
  * State      the changes since the last prepare or flush, charged to the account.
@@ -23,7 +23,7 @@ typedef struct sqlite_sink {
     wr_str           name, job;      /* the sink's and the job's, in weir_epoch */
     char            *path, *table;
     int64_t          busy_ms;
-    bool             fresh, staging; /* staging: there are checkpoints (recover or prepare was called), so what is not prepared will be read again */
+    bool             staging; /* staging: there are checkpoints (recover or prepare was called), so what is not prepared will be read again */
     sqlite3         *db;
     sqlite3_stmt    *put, *del;
     wr_rowcodec     *codec;
@@ -344,7 +344,6 @@ static wr_status apply(sqlite_sink *s, uint64_t epoch, wr_str log, wr_err *err) 
     uint64_t  have = 0;
     WR_TRY(run(s, "BEGIN IMMEDIATE", "begin a transaction", err));
     wr_status status = epoch ? stored_epoch(s, &have, err) : WR_OK;
-    if (s->fresh) have = 0;
     s->refused.list.n = 0;
     if (status == WR_OK && (!epoch || have < epoch)) {
         status = apply_log(s, log, err);
@@ -358,7 +357,6 @@ static wr_status apply(sqlite_sink *s, uint64_t epoch, wr_str log, wr_err *err) 
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
         return status;
     }
-    if (epoch) s->fresh = false;
     return s->refused.refuse ? db_refusals_tell(&s->refused, s->codec, log, err) : WR_OK;
 }
 
@@ -404,8 +402,7 @@ static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_er
 static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
     sqlite_sink *s = (sqlite_sink *)base;
     s->staging = true;
-    s->fresh = !epoch || !staged.len; /* nothing staged: the sink was not there at the checkpoint */
-    if (s->fresh) return WR_OK;
+    if (!epoch || !staged.len) return store_epoch(s, 0, err); /* nothing staged: the sink was not there at the checkpoint */
     uint64_t have;
     WR_TRY(stored_epoch(s, &have, err));
     if (have > epoch) {
@@ -472,7 +469,7 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
     if (!wr_option_bool(&t->options, specs, "create-table", &create, ctx->diags) || !wr_option_duration(&t->options, specs, "sink.busy-timeout", &busy_us, ctx->diags)) return WR_USER;
     sqlite_sink *s = wr_calloc(1, sizeof *s);
     *s = (sqlite_sink){.base = {&sink_vt}, .log = {.acct = ctx->acct}, .name = t->name, .job = wr_option_string(&t->options, specs, "sink.job"),
-                       .busy_ms = busy_us / 1000, .fresh = true, .refused = {.refuse = ctx->refuse, .schema = t->schema}};
+                       .busy_ms = busy_us / 1000, .refused = {.refuse = ctx->refuse, .schema = t->schema}};
     s->arena = wr_arena_new(NULL);
     if (!table.len) table = t->name;
     s->path = wr_arena_strndup(s->arena, path.ptr, path.len);

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STAGED_VERSION = 1, LOG_BYTES = 8 << 20, BLOCK_BYTES = 8 << 20 };
+enum { STAGED_VERSION = 1, LOG_BYTES = 8 << 20, BLOCK_BYTES = 8 << 20, BLOCK_ROWS = 500000 /* the server cuts what is more than a million */ };
 /* One block is one insert: not parsed in pieces, not held back, no NULL taken for a default, times with and without a zone. */
 #define SETTINGS "&async_insert=0&input_format_parallel_parsing=0&input_format_null_as_default=0&input_format_skip_unknown_fields=0&date_time_input_format=best_effort&input_format_import_nested_json=1"
 
@@ -69,10 +69,10 @@ static wr_status put_line(click_sink *s, const wr_batch *batch, uint32_t row, wr
 
 /* ---- sending ---- */
 
-/* Lines up to BLOCK_BYTES into the body; what is left. Always cut the same way. */
+/* Lines up to BLOCK_BYTES or BLOCK_ROWS into the body; what is left. Always cut the same way. */
 static wr_str take_block(click_sink *s, wr_str log) {
     wr_sbuf_clear(&s->body);
-    while (log.len && s->body.len < BLOCK_BYTES) {
+    for (uint32_t rows = 0; log.len && s->body.len < BLOCK_BYTES && rows < BLOCK_ROWS; rows++) {
         const char *end = memchr(log.ptr, '\n', log.len);
         size_t      len = end ? (size_t)(end - log.ptr) : log.len;
         wr_sbuf_add(&s->body, log.ptr + 1, len - 1);
