@@ -6,19 +6,20 @@
 #include <stdio.h>
 
 db_columns db_columns_of(const wr_table_info *t, wr_arena *arena) {
-    db_columns c = {t->schema, t->n_key, wr_new_n(arena, uint32_t, t->n_key + 1)};
+    db_columns c = {t->schema, t->n_key, wr_new_n(arena, uint32_t, t->n_key + 1), '"'};
     for (uint32_t k = 0; k < t->n_key; k++) c.key[k] = t->key[k];
     return c;
 }
 
-void db_put_name(wr_sbuf *sql, wr_str name) {
-    wr_sbuf_addc(sql, '"');
+void db_put_quoted(wr_sbuf *sql, wr_str name, char quote) {
+    wr_sbuf_addc(sql, quote);
     for (size_t i = 0; i < name.len; i++) {
-        if (name.ptr[i] == '"') wr_sbuf_addc(sql, '"');
+        if (name.ptr[i] == quote) wr_sbuf_addc(sql, quote);
         wr_sbuf_addc(sql, name.ptr[i]);
     }
-    wr_sbuf_addc(sql, '"');
+    wr_sbuf_addc(sql, quote);
 }
+void db_put_name(wr_sbuf *sql, wr_str name) { db_put_quoted(sql, name, '"'); }
 
 bool db_is_key(const db_columns *c, uint32_t col) {
     for (uint32_t k = 0; k < c->n_key; k++)
@@ -29,14 +30,14 @@ bool db_is_key(const db_columns *c, uint32_t col) {
 void db_put_columns(const db_columns *c, wr_sbuf *sql) {
     for (uint32_t i = 0; i < c->schema->n; i++) {
         if (i) wr_sbuf_addz(sql, ", ");
-        db_put_name(sql, c->schema->fields[i].name);
+        db_put_quoted(sql, c->schema->fields[i].name, c->quote);
     }
 }
 
 void db_put_keys(const db_columns *c, wr_sbuf *sql) {
     for (uint32_t k = 0; k < c->n_key; k++) {
         if (k) wr_sbuf_addz(sql, ", ");
-        db_put_name(sql, c->schema->fields[c->key[k]].name);
+        db_put_quoted(sql, c->schema->fields[c->key[k]].name, c->quote);
     }
 }
 
@@ -45,7 +46,7 @@ void db_put_table(const db_columns *c, void (*put_type)(wr_sbuf *sql, wr_type ty
     for (uint32_t i = 0; i < c->schema->n; i++) {
         const wr_field *f = &c->schema->fields[i];
         if (i) wr_sbuf_addz(sql, ", ");
-        db_put_name(sql, f->name);
+        db_put_quoted(sql, f->name, c->quote);
         wr_sbuf_addc(sql, ' ');
         put_type(sql, f->type);
         if (!f->type.nullable) wr_sbuf_addz(sql, " NOT NULL");

@@ -51,10 +51,13 @@ bool      file_is_tail(const wr_table_info *t);
 wr_str    file_plain_path(wr_str path, bool *slash); /* of a sink: without file:// and slashes at its end */
 wr_status file_output(const wr_table_info *t, wr_connect_ctx *ctx, wr_output *out, wr_err *err);
 
+extern const wr_option_spec jdbc_specs[]; /* jdbc.c: for every database that it is for */
+
 /* ---- database.c: what the sinks and look-ups of SQL databases share ---- */
-typedef struct db_columns { const wr_schema *schema; uint32_t n_key, *key; } db_columns;
+typedef struct db_columns { const wr_schema *schema; uint32_t n_key, *key; char quote; } db_columns; /* quote: of names */
 db_columns db_columns_of(const wr_table_info *t, wr_arena *arena); /* its key is a copy */
 void db_put_name(wr_sbuf *sql, wr_str name);                       /* quoted */
+void db_put_quoted(wr_sbuf *sql, wr_str name, char quote);
 bool db_is_key(const db_columns *c, uint32_t col);
 void db_put_columns(const db_columns *c, wr_sbuf *sql);            /* "a", "b" */
 void db_put_keys(const db_columns *c, wr_sbuf *sql);

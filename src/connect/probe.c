@@ -201,11 +201,12 @@ static void missing_column(const wr_table_info *t, uint32_t c, const wr_probe_co
     wr_str         *names = wr_malloc((there->n + 1) * sizeof *names);
     wr_sbuf         type = {0};
     for (uint32_t i = 0; i < there->n; i++) names[i] = there->at[i].name;
-    int near = wr_nearest(f->name, names, there->n);
+    int  near = wr_nearest(f->name, names, there->n);
+    char quote = there->backticks ? '`' : '"';
     there->put_type(&type, f->type);
     wr_find(out, WR_FOUND_FAULT, "columns", "the table %s has no column '%.*s'", there->table, WR_FMT(f->name));
-    if (near >= 0) wr_find_todo(out, "it has '%.*s'; or: ALTER TABLE %s ADD COLUMN \"%.*s\" %s", WR_FMT(names[near]), there->table, WR_FMT(f->name), type.at);
-    else wr_find_todo(out, "ALTER TABLE %s ADD COLUMN \"%.*s\" %s", there->table, WR_FMT(f->name), type.at);
+    if (near >= 0) wr_find_todo(out, "it has '%.*s'; or: ALTER TABLE %s ADD COLUMN %c%.*s%c %s", WR_FMT(names[near]), there->table, quote, WR_FMT(f->name), quote, type.at);
+    else wr_find_todo(out, "ALTER TABLE %s ADD COLUMN %c%.*s%c %s", there->table, quote, WR_FMT(f->name), quote, type.at);
     wr_sbuf_free(&type);
     wr_free(names);
 }
@@ -219,6 +220,7 @@ static void wrong_type(const wr_table_info *t, uint32_t c, const wr_probe_column
     wr_find(ctx->out, fit == WR_FIT_NOT ? WR_FOUND_FAULT : WR_FOUND_WARNING, "columns", "column '%.*s' of %s is %.*s, which %s %s%s", WR_FMT(f->name), there->table, WR_FMT(col->type),
             reads ? fit == WR_FIT_NOT ? "cannot be read as" : "may hold values that do not go into" : fit == WR_FIT_NOT ? "does not hold" : "does not hold all values of", "the script's ", ours.at);
     if (reads) wr_find_todo(ctx->out, "declare the column in the script as what it is there");
+    else if (there->backticks) wr_find_todo(ctx->out, "ALTER TABLE %s MODIFY COLUMN `%.*s` %s; or CAST in the query and another type in the script", there->table, WR_FMT(f->name), type.at);
     else wr_find_todo(ctx->out, "ALTER TABLE %s ALTER COLUMN \"%.*s\" %s %s; or CAST in the query and another type in the script", there->table, WR_FMT(f->name), there->alter_type, type.at);
     wr_sbuf_free(&ours);
     wr_sbuf_free(&type);
@@ -238,7 +240,8 @@ void wr_probe_db_columns(const wr_table_info *t, const wr_probe_columns *there, 
         const wr_probe_column *col = &there->at[i];
         if (!col->not_null || col->has_default || written(t, there, col->name)) continue;
         wr_find(ctx->out, WR_FOUND_FAULT, "columns", "column '%.*s' of %s is NOT NULL, has no default, and the script does not write it", WR_FMT(col->name), there->table);
-        wr_find_todo(ctx->out, "write it, or: ALTER TABLE %s ALTER COLUMN \"%.*s\" DROP NOT NULL", there->table, WR_FMT(col->name));
+        if (there->backticks) wr_find_todo(ctx->out, "write it, or: ALTER TABLE %s MODIFY COLUMN `%.*s` %.*s NULL", there->table, WR_FMT(col->name), WR_FMT(col->type));
+        else wr_find_todo(ctx->out, "write it, or: ALTER TABLE %s ALTER COLUMN \"%.*s\" DROP NOT NULL", there->table, WR_FMT(col->name));
     }
     if (ctx->out->list.n == before) wr_find(ctx->out, WR_FOUND_FINE, "columns", "all %u are there and hold what they must", n);
 }

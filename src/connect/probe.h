@@ -65,6 +65,7 @@ typedef struct wr_probe_columns {
     bool                   any_case;                                         /* names are equal in any case */
     wr_fit               (*fit)(wr_type ours, wr_str theirs, wr_role role);  /* NULL: any value goes into any column */
     void                 (*put_type)(wr_sbuf *sql, wr_type type);            /* the type that fits */
+    bool                   backticks;                                        /* names and ALTER TABLE as MySQL writes them */
     const char            *alter_type;                                       /* between column and type in ALTER TABLE t ALTER COLUMN c ...; "TYPE" */
 } wr_probe_columns;
 /* "columns": every column that is written or needed is there and of a type that fits, and no other one must be given. */

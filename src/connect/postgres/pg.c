@@ -1,4 +1,4 @@
-/* connect/postgres/pg.c: see pg.h; the connector 'jdbc' with its options.                                                        */
+/* connect/postgres/pg.c: see pg.h.                                                                                       */
 #include "connect/postgres/pg.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -24,21 +24,6 @@ wr_status pg_load(wr_err *err) {
 
 /* ---- options ---- */
 
-const wr_option_spec pg_specs[] = {
-    {"url", "string", NULL, true, "jdbc:postgresql://host:port/database; libpq's parameters may follow a '?'"},
-    {"table-name", "string", NULL, true, "the table, with its schema if it is not in the search path: public.orders"},
-    {"username", "string", "", false, "who connects"},
-    {"password", "string", "", false, "without it: what libpq finds in PGPASSWORD or ~/.pgpass"},
-    {"create-table", "bool", "false", false, "make the table if it is not there"},
-    {"connection.max-retry-timeout", "duration", "60 s", false, "how long a lost connection is tried again before the job stops"},
-    {"sink.job", "string", "weir", false, "name of the job in weir_epoch: two jobs that write to one table need two"},
-    {"sink.buffer-flush.max-rows", "int", NULL, false, "accepted for Flink's sake: rows are written with the checkpoint, or every 8 MiB without checkpoints"},
-    {"sink.buffer-flush.interval", "duration", NULL, false, "accepted for Flink's sake"},
-    {"sink.max-retries", "int", NULL, false, "accepted for Flink's sake: see connection.max-retry-timeout"},
-    {"sink.parallelism", "int", NULL, false, "accepted for Flink's sake: one worker writes"},
-    {"driver", "string", NULL, false, "accepted for Flink's sake"},
-    {0}};
-
 static const char *quoted_table(wr_arena *arena, wr_str name) {
     wr_sbuf     text = {0};
     const char *dot = memchr(name.ptr, '.', name.len);
@@ -54,16 +39,16 @@ static const char *quoted_table(wr_arena *arena, wr_str name) {
 }
 
 wr_status pg_open(pg_conn *conn, const wr_table_info *t, wr_arena *arena, wr_connect_ctx *ctx, wr_err *err) {
-    wr_str url = option_text(t, pg_specs, "url"), user = option_text(t, pg_specs, "username"), password = option_text(t, pg_specs, "password"), table = option_text(t, pg_specs, "table-name");
+    wr_str url = option_text(t, jdbc_specs, "url"), user = option_text(t, jdbc_specs, "username"), password = option_text(t, jdbc_specs, "password"), table = option_text(t, jdbc_specs, "table-name");
     *conn = (pg_conn){.world = ctx->world, .name = t->name, .at = t->at, .connect_s = 10};
     if (wr_str_starts(url, WR_STR("jdbc:"))) url = (wr_str){url.ptr + 5, url.len - 5};
     if (!wr_str_starts(url, WR_STR("postgresql:")) && !wr_str_starts(url, WR_STR("postgres:"))) {
         wr_status status = option_error(ctx, t, "url", "WR121", "'%.*s' is of no database that weir can talk to", (int)WR_MIN(url.len, 100u), url.ptr);
-        wr_diags_hint(ctx->diags, "write for example 'jdbc:postgresql://localhost:5432/shop'");
+        wr_diags_hint(ctx->diags, "write for example 'jdbc:postgresql://localhost:5432/shop' or 'jdbc:mysql://localhost:3306/shop'");
         return status;
     }
     if (!table.len) return option_error(ctx, t, "table-name", "WR121", "'table-name' is empty");
-    if (!wr_option_duration(&t->options, pg_specs, "connection.max-retry-timeout", &conn->retry_us, ctx->diags)) return WR_USER;
+    if (!wr_option_duration(&t->options, jdbc_specs, "connection.max-retry-timeout", &conn->retry_us, ctx->diags)) return WR_USER;
     conn->url = wr_arena_strndup(arena, url.ptr, url.len);
     conn->user = wr_arena_strndup(arena, user.ptr, user.len);
     conn->password = wr_arena_strndup(arena, password.ptr, password.len);
@@ -352,9 +337,3 @@ wr_put pg_read_value(wr_str text, wr_vec *vec, uint32_t row, wr_mem *mem) {
     default: return wr_scalar_put(text, ' ', vec, row, mem);
     }
 }
-
-static wr_sink_takes takes(const wr_table_info *t) { return t->n_key ? WR_SINK_UPSERT : WR_SINK_APPEND; }
-static wr_guarantee  guarantee(const wr_table_info *t) { return (void)t, WR_EXACTLY_ONCE; }
-
-const wr_connector wr_connector_jdbc = {.name = "jdbc", .doc = "a table of a PostgreSQL database: upsert by PRIMARY KEY, or append, exactly once; asked by key in lookup joins", .specs = pg_specs,
-                                        .sink_new = pg_sink_new, .takes = takes, .guarantee = guarantee, .lookup_new = pg_lookup_new, .probe = pg_probe};

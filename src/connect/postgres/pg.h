@@ -30,7 +30,6 @@ typedef struct pg_conn {
     int         connect_s;            /* how long one attempt to connect may take */
 } pg_conn;
 
-extern const wr_option_spec pg_specs[];
 wr_status pg_load(wr_err *err);
 /* Reads the options; strings in `arena`. WR_USER: diagnostics. */
 wr_status pg_open(pg_conn *conn, const wr_table_info *t, wr_arena *arena, wr_connect_ctx *ctx, wr_err *err);

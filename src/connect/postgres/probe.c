@@ -168,7 +168,7 @@ static bool look_at_table(probe *p) {
     if (!r) return false;
     bool there = is_true(r, 0), table = there && strchr("rpf", pg.getvalue(r, 0, 1)[0]);
     pg.clear(r);
-    (void)wr_option_bool(&p->t->options, pg_specs, "create-table", &create, p->ctx->connect->diags);
+    (void)wr_option_bool(&p->t->options, jdbc_specs, "create-table", &create, p->ctx->connect->diags);
     if (there && (table || !p->sink)) return wr_find(p->out, WR_FOUND_FINE, "table", "%s is there", p->conn.table), true;
     if (there) {
         wr_find(p->out, WR_FOUND_FAULT, "table", "%s is a view: it is not written to", p->conn.table);

@@ -426,9 +426,9 @@ static wr_status try_table(pg_sink *s, bool create, wr_err *err) {
 wr_status pg_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
     bool create;
     *out = NULL;
-    if (!wr_option_bool(&t->options, pg_specs, "create-table", &create, ctx->diags)) return WR_USER;
+    if (!wr_option_bool(&t->options, jdbc_specs, "create-table", &create, ctx->diags)) return WR_USER;
     pg_sink *s = wr_calloc(1, sizeof *s);
-    *s = (pg_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}, .job = wr_option_string(&t->options, pg_specs, "sink.job"),
+    *s = (pg_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}, .job = wr_option_string(&t->options, jdbc_specs, "sink.job"),
                    .refused = {.refuse = ctx->refuse, .schema = t->schema}};
     s->columns = db_columns_of(t, s->arena);
     wr_type *types = wr_new_n(s->arena, wr_type, t->schema->n + 1);
