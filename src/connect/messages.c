@@ -90,7 +90,7 @@ static void fill_metadata(const message_note *note, const uint32_t *records, wr_
     wr_vec_init(vec, type, n, false, batch->mem);
     if (wr_str_eq(key, WR_STR("headers"))) {
         fill_headers(note, records, vec, n, batch->mem);
-    } else if (wr_str_eq(key, WR_STR("id")) || wr_str_eq(key, WR_STR("subject"))) {
+    } else if (wr_str_eq(key, WR_STR("id")) || wr_str_eq(key, WR_STR("subject")) || (wr_str_eq(key, WR_STR("topic")) && !note->topic.ptr)) {
         for (uint32_t i = 0; i < n; i++) ((wr_sview *)vec->data)[i] = wr_sview_borrow(note->ids[records[i]].ptr, note->ids[records[i]].len);
     } else if (wr_str_eq(key, WR_STR("topic")) || wr_str_eq(key, WR_STR("stream"))) {
         wr_sview view = wr_sview_borrow(note->topic.ptr, note->topic.len);

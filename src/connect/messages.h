@@ -12,11 +12,11 @@ bool message_offset(wr_str list, int64_t partition, int64_t *offset, bool *found
 /* ---- sources ---- */
 typedef struct message_note {
     wr_records records;
-    wr_str     topic;          /* lives as long as the source */
+    wr_str     topic;          /* lives as long as the source; ptr NULL: each has its own, in ids */
     int32_t    partition;
     int64_t   *offsets, *timestamps_ms; /* of each message */
     uint8_t   *timestamp_types; /* of Kafka: none, the producer's, the broker's; the caller's, else NULL */
-    wr_str    *ids;            /* names of the messages, where a queue has such (id, subject); the caller's */
+    wr_str    *ids;            /* names of the messages, where a queue has such (id, subject; topic, if `topic` has none); the caller's */
     uint32_t  *header_from;    /* records.n + 1, into names and values; NULL: headers are not wanted */
     uint32_t   header_room;
     wr_str    *header_names, *header_values;

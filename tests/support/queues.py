@@ -1,4 +1,4 @@
-"""Message servers for tests: Redis, NATS. They run on free ports for one test run only and are stopped by their process."""
+"""Message servers for tests: Redis, NATS, MQTT. They run on free ports for one test run only and are stopped by their process."""
 import json, os, shutil, socket, subprocess, time
 import servers
 
@@ -119,3 +119,82 @@ class Nats:
             self.send(f'$JS.API.CONSUMER.MSG.NEXT.{name}.{consumer["name"]}', json.dumps({'batch': want}))
             for _ in range(want): got.append(self.answer()[1])
         return got
+
+class Mosquitto:
+    """One MQTT broker that keeps sessions on disk when it is stopped. `tls` asks for a certificate, too. Clients of `port` go through a forwarder that can be cut; client() does not."""
+    def __init__(self, base, password='secret'):
+        self.program = shutil.which('mosquitto') or shutil.which('mosquitto', path='/usr/sbin:/usr/local/sbin')
+        if not self.program: raise servers.CannotInstall('there is no MQTT broker (mosquitto)')
+        self.dir, self.direct, self.password, self.process = os.path.join(base, 'mosquitto'), servers.free_port(), password, None
+        os.makedirs(self.dir)
+        names = os.path.join(self.dir, 'names')
+        open(names, 'w').close()
+        os.chmod(names, 0o600)
+        subprocess.run(['mosquitto_passwd', '-b', names, 'weir', password], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.certificates, self.tls = servers.Certificates(os.path.join(self.dir, 'tls')), servers.free_port()
+        pem = self.certificates.path
+        with open(os.path.join(self.dir, 'conf'), 'w') as f:
+            f.write(f'listener {self.tls} 127.0.0.1\ncafile {pem("ca.pem")}\ncertfile {pem("server.crt")}\nkeyfile {pem("server.key")}\nrequire_certificate true\n')
+            f.write(f'user root\nlistener {self.direct} 127.0.0.1\nallow_anonymous false\npassword_file {names}\npersistence true\npersistence_location {self.dir}/\nmax_queued_messages 0\n')
+        self.start()
+        self.forward = servers.Forwarder(self.direct)
+        self.port = self.forward.port
+    def start(self):
+        self.process = subprocess.Popen([self.program, '-c', os.path.join(self.dir, 'conf')], stdout=subprocess.DEVNULL, stderr=open(os.path.join(self.dir, 'log'), 'a'))
+        servers.wait_port(self.direct, self.process)
+    def end(self):
+        """As an administrator would: sessions are saved."""
+        self.process.terminate()
+        self.process.wait()
+    def stop(self):
+        self.forward.stop()
+        self.process.kill()
+        self.process.wait()
+    def client(self, name=''): return MqttClient(self.direct, self.password, name)
+
+class MqttClient:
+    """MQTT 3.1.1 with QoS 1, as much as tests need."""
+    def __init__(self, port, password, name=''):
+        self.socket = socket.create_connection(('127.0.0.1', port), 30)
+        self.file, self.n = self.socket.makefile('rb'), 0
+        text = lambda s: len(s.encode()).to_bytes(2, 'big') + s.encode()
+        self.text = text
+        self.put(0x10, text('MQTT') + bytes([4, 0xc2, 0, 0]) + text(name) + text('weir') + text(password))
+        kind, body = self.packet()
+        assert kind == 0x20 and body[1] == 0, body
+    def put(self, kind, body):
+        length, n = b'', len(body)
+        while True:
+            length += bytes([n % 128 | (0x80 if n >= 128 else 0)])
+            n //= 128
+            if not n: break
+        self.socket.sendall(bytes([kind]) + length + body)
+    def packet(self):
+        kind, n, shift = self.file.read(1)[0], 0, 0
+        while True:
+            b = self.file.read(1)[0]
+            n |= (b & 127) << shift
+            shift += 7
+            if b < 128: return kind, self.file.read(n)
+    def number(self):
+        self.n = self.n % 65535 + 1
+        return self.n.to_bytes(2, 'big')
+    def publish(self, messages, retain=False):
+        """[(topic, text)], each acknowledged by the broker."""
+        for at in range(0, len(messages), 500):
+            part = messages[at:at + 500]
+            for topic, data in part: self.put(0x32 | retain, self.text(topic) + self.number() + (data if isinstance(data, bytes) else data.encode()))
+            for _ in part: assert self.packet()[0] == 0x40
+    def subscribe(self, topic):
+        self.put(0x82, self.number() + self.text(topic) + b'\1')
+        kind, body = self.packet()
+        assert kind == 0x90 and body[2] < 0x80, body
+    def take(self):
+        """The next message: (topic, body, retained); acknowledged."""
+        while True:
+            kind, body = self.packet()
+            if kind & 0xf0 != 0x30: continue
+            n = int.from_bytes(body[:2], 'big')
+            topic, rest = body[2:2 + n].decode(), body[2 + n:]
+            if kind & 6: self.put(0x40, rest[:2])
+            return topic, rest[2:] if kind & 6 else rest, bool(kind & 1)

@@ -42,7 +42,9 @@ typedef struct log_source {
     wr_log_view      *view;
     message_reader    messages;
     uint32_t          n_parts, turn;
-    bool              headers, bounded, limited, loaded;
+    log_feed          feed;           /* self NULL: there is none */
+    wr_source_vt      vt;             /* with a feed */
+    bool              headers, topics, bounded, limited, loaded, reads_only; /* topics: keys are wanted as such */
     wr_log_batch     *batches;        /* of each worker: where it unpacks */
     log_source_part  *parts;
     int               start, stop;
@@ -165,6 +167,7 @@ static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *ou
     log_source *s = (log_source *)base;
     wr_status   status = WR_OK;
     *out = (wr_chunk){0};
+    if (s->feed.self && !s->limited && !s->reads_only) WR_TRY(s->feed.tend(s->feed.self, err));
     bool got = read_next(s, held, out, &status, err);
     if (!got && status == WR_OK && (status = wr_log_view_refresh(s->view, err)) == WR_OK) got = read_next(s, held, out, &status, err);
     if (status != WR_OK) return at_table(s, status, err);
@@ -194,8 +197,15 @@ static wr_mem *open_note(log_source *s, const chunk_note *chunk, wr_mem *keeper,
     wr_mem *mem = wr_mem_new(2 * room + 64 * 1024);
     wr_mem_keep(keeper, mem); /* bad records are shown from it */
     message_note_open(note, mem, room, room, s->headers);
+    if (s->topics) note->ids = wr_mem_alloc(mem, WR_RECORDS_MAX * sizeof *note->ids);
     wr_mem_unref(mem);
     return mem;
+}
+
+static wr_str copy_topic(wr_mem *mem, wr_str topic) {
+    char *copy = wr_mem_alloc(mem, topic.len + 1);
+    if (topic.len) memcpy(copy, topic.ptr, topic.len);
+    return (wr_str){copy, topic.len};
 }
 
 static void add_record(log_source *s, uint32_t worker, const chunk_note *chunk, wr_mem *keeper, message_note *note, const wr_log_record *r, wr_decoded *out) {
@@ -205,6 +215,7 @@ static void add_record(log_source *s, uint32_t worker, const chunk_note *chunk, 
         open_note(s, chunk, keeper, note);
         (void)message_note_add(note, key, r->value, r->offset, r->time_ms);
     }
+    if (s->topics) note->ids[note->records.n - 1] = copy_topic(note->records.mem, r->key);
     while (s->headers && wr_log_header_next(&list, &name, &value)) message_note_header(note, name, value);
 }
 
@@ -212,7 +223,7 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
     log_source       *s = (log_source *)base;
     wr_log_batch     *batch = &s->batches[worker];
     const chunk_note *c = (const chunk_note *)(uintptr_t)chunk->rows_from;
-    message_note      note = {.topic = wr_str_of(s->path), .partition = (int32_t)chunk->partition};
+    message_note      note = {.topic = s->topics ? (wr_str){NULL, 0} : wr_str_of(s->path), .partition = (int32_t)chunk->partition};
     if (!chunk->len) return WR_OK;
     if (c->again) {
         message_decode(&s->messages, worker, c->again, out);
@@ -263,13 +274,14 @@ static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out,
     chunk_note   *c = wr_mem_calloc(mem, sizeof *c);
     const char   *bracket = r->partition.len ? memrchr(r->partition.ptr, '[', r->partition.len) : NULL;
     message_note *note = c->again = wr_mem_calloc(mem, sizeof *note);
-    note->topic = wr_str_of(s->path);
+    if (!s->topics) note->topic = wr_str_of(s->path);
     for (const char *d = bracket ? bracket + 1 : NULL; d && d < r->partition.ptr + r->partition.len && *d >= '0' && *d <= '9' && note->partition <= WR_LOG_PARTITIONS_MAX; d++) note->partition = note->partition * 10 + (*d - '0');
     if (note->partition < 0 || (uint32_t)note->partition >= s->n_parts) note->partition = 0;
     if (!message_again(note, mem, r, s->messages.format.key != NULL, s->headers)) {
         wr_mem_unref(mem);
         return wr_fail(err, WR_DATA, "54000", "table '%.*s': a message is too long to be put back", WR_FMT(s->table));
     }
+    if (s->topics) note->ids[0] = copy_topic(mem, r->key);
     *out = (wr_chunk){.partition = (uint32_t)note->partition, .mem = mem, .data = (const uint8_t *)note, .len = note->records.value_len + note->records.key_len + 1, .rows_from = (uint64_t)(uintptr_t)c};
     return WR_OK;
 }
@@ -334,6 +346,13 @@ static wr_status source_until(wr_source *base, wr_reader *in, wr_err *err) {
     return WR_OK;
 }
 
+/* With a feed. */
+static void source_lasting(wr_source *base, wr_str positions) {
+    log_source *s = (log_source *)base;
+    int64_t     next;
+    if (log_saved_next(positions, 0, &next)) s->feed.consumed(s->feed.self, next);
+}
+
 static bool source_at_limit(wr_source *base) {
     log_source *s = (log_source *)base;
     for (uint32_t p = 0; p < s->n_parts; p++)
@@ -362,11 +381,13 @@ static void source_progress(wr_source *base, uint64_t *done, uint64_t *total) {
 static void source_describe(wr_source *base, wr_sbuf *out) {
     static const char *const starts[] = {"from the beginning", "from the end", "from a time", "from given offsets"};
     log_source *s = (log_source *)base;
+    if (s->feed.self && !s->reads_only) s->feed.describe(s->feed.self, out), wr_sbuf_addz(out, ", ");
     wr_sbuf_printf(out, "%u partition%s, %s, %s", s->n_parts, s->n_parts == 1 ? "" : "s", s->bounded ? "bounded" : "endless", s->loaded ? "from the saved positions" : starts[s->start]);
 }
 
 static void source_close(wr_source *base) {
     log_source *s = (log_source *)base;
+    if (s->feed.self) s->feed.close(s->feed.self);
     for (uint32_t p = 0; s->parts && p < s->n_parts; p++) wr_log_cursor_free(s->parts[p].cursor);
     for (uint32_t i = 0; s->batches && i < s->messages.n; i++) wr_log_batch_free(&s->batches[i]);
     message_reader_close(&s->messages);
@@ -414,14 +435,19 @@ static wr_status read_modes(log_source *s, const wr_table_info *t, wr_connect_ct
     return WR_OK;
 }
 
-wr_status log_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
-    *out = NULL;
-    static const message_key keys[] = {{"topic", MESSAGE_TEXT}, {"partition", MESSAGE_INT}, {"offset", MESSAGE_BIGINT}, {"timestamp", MESSAGE_TIME}, {"headers", MESSAGE_HEADERS}, {0}};
+static wr_status source_new(const wr_table_info *t, wr_connect_ctx *ctx, const log_feed *feed, const message_key *keys, wr_source **out, wr_err *err) {
     log_source *s = wr_calloc(1, sizeof *s);
+    *out = NULL;
     *s = (log_source){.base = {&source_vt}, .world = ctx->world, .acct = ctx->acct, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .wait_us = WAIT_US};
+    if (feed) {
+        s->feed = *feed, s->reads_only = ctx->bounded_override;
+        s->vt = source_vt, s->vt.name = feed->name, s->vt.lasting = source_lasting;
+        s->base.vt = &s->vt;
+    }
     s->path = log_table_path(t, s->arena);
     wr_status status = message_reader_open(&s->messages, t, keys, log_is_upsert(t), s->arena, ctx);
     s->headers = status == WR_OK && message_reader_wants(&s->messages, "headers");
+    s->topics = status == WR_OK && feed && message_reader_wants(&s->messages, "topic");
     s->batches = wr_calloc(s->messages.n, sizeof *s->batches);
     if (status == WR_OK) status = read_modes(s, t, ctx);
     if (status == WR_OK) status = at_table(s, begin(s, err), err);
@@ -432,3 +458,10 @@ wr_status log_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source 
     *out = &s->base;
     return WR_OK;
 }
+
+wr_status log_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
+    static const message_key keys[] = {{"topic", MESSAGE_TEXT}, {"partition", MESSAGE_INT}, {"offset", MESSAGE_BIGINT}, {"timestamp", MESSAGE_TIME}, {"headers", MESSAGE_HEADERS}, {0}};
+    return source_new(t, ctx, NULL, keys, out, err);
+}
+
+wr_status log_fed_source_new(const wr_table_info *t, wr_connect_ctx *ctx, const log_feed *feed, wr_source **out, wr_err *err) { return source_new(t, ctx, feed, feed->keys, out, err); }
