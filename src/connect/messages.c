@@ -91,7 +91,8 @@ static void fill_metadata(const message_note *note, const uint32_t *records, wr_
     if (wr_str_eq(key, WR_STR("headers"))) {
         fill_headers(note, records, vec, n, batch->mem);
     } else if (wr_str_eq(key, WR_STR("id")) || wr_str_eq(key, WR_STR("subject")) || (wr_str_eq(key, WR_STR("topic")) && !note->topic.ptr)) {
-        for (uint32_t i = 0; i < n; i++) ((wr_sview *)vec->data)[i] = wr_sview_borrow(note->ids[records[i]].ptr, note->ids[records[i]].len);
+        const wr_str *texts = wr_str_eq(key, WR_STR("id")) ? note->ids : note->topics;
+        for (uint32_t i = 0; i < n; i++) ((wr_sview *)vec->data)[i] = wr_sview_borrow(texts[records[i]].ptr, texts[records[i]].len);
     } else if (wr_str_eq(key, WR_STR("topic")) || wr_str_eq(key, WR_STR("stream"))) {
         wr_sview view = wr_sview_borrow(note->topic.ptr, note->topic.len);
         for (uint32_t i = 0; i < n; i++) ((wr_sview *)vec->data)[i] = view;
@@ -239,21 +240,29 @@ void message_beside(const message_note *note, uint64_t i, wr_str *raw, wr_str *k
     *raw = slice_of(note->records.value_bytes, note->records.values[i]);
     *key = slice_of(note->records.key_bytes, note->records.keys[i]);
     wr_sbuf_printf(context, "\"timestamp\":%lld", (long long)note->timestamps_ms[i]);
-    if (note->ids) wr_sbuf_addz(context, ",\"message_id\":"), wr_sbuf_add_json(context, note->ids[i]);
+    if (note->ids && note->ids[i].ptr) wr_sbuf_addz(context, ",\"message_id\":"), wr_sbuf_add_json(context, note->ids[i]);
+    if (note->topics && note->topics[i].ptr) wr_sbuf_addz(context, ",\"subject\":"), wr_sbuf_add_json(context, note->topics[i]);
     if (note->header_from) message_put_headers(note->header_names + note->header_from[i], note->header_values + note->header_from[i], note->header_from[i + 1] - note->header_from[i], context);
 }
 
+/* A text of the context, copied; ptr NULL: it is not there. */
+static wr_str get_text(wr_str context, const char *name, wr_mem *mem) {
+    const char *at = message_member(context, name), *end = context.ptr + context.len, *quote = at && *at == '"' ? memchr(at + 1, '"', (size_t)(end - at - 1)) : NULL;
+    if (!quote) return (wr_str){NULL, 0};
+    size_t len = (size_t)(quote - at - 1);
+    char  *copy = wr_mem_alloc(mem, len + 1);
+    memcpy(copy, at + 1, len);
+    return (wr_str){copy, len};
+}
+
 bool message_again(message_note *note, wr_mem *mem, const wr_again *r, bool with_key, bool headers) {
-    const char *time = message_member(r->context, "timestamp"), *id = message_member(r->context, "message_id"), *end = r->context.ptr + r->context.len;
-    const char *quote = id && *id == '"' ? memchr(id + 1, '"', (size_t)(end - id - 1)) : NULL;
+    const char *time = message_member(r->context, "timestamp");
     message_note_open(note, mem, r->key.len + 64, r->raw.len + 64, headers);
     if (!message_note_add(note, with_key ? r->key : (wr_str){NULL, 0}, r->raw, r->offset, time ? strtoll(time, NULL, 10) : 0)) return false;
     note->ids = wr_mem_calloc(mem, sizeof *note->ids);
-    if (quote) {
-        char *copy = wr_mem_alloc(mem, (size_t)(quote - id));
-        memcpy(copy, id + 1, (size_t)(quote - id - 1));
-        note->ids[0] = (wr_str){copy, (size_t)(quote - id - 1)};
-    }
+    note->topics = wr_mem_calloc(mem, sizeof *note->topics);
+    note->ids[0] = get_text(r->context, "message_id", mem);
+    note->topics[0] = get_text(r->context, "subject", mem);
     if (headers) note->header_from[1] = message_get_headers(r->context, mem, &note->header_names, &note->header_values);
     return true;
 }

@@ -16,7 +16,8 @@ typedef struct message_note {
     int32_t    partition;
     int64_t   *offsets, *timestamps_ms; /* of each message */
     uint8_t   *timestamp_types; /* of Kafka: none, the producer's, the broker's; the caller's, else NULL */
-    wr_str    *ids;            /* names of the messages, where a queue has such (id, subject; topic, if `topic` has none); the caller's */
+    wr_str    *ids;            /* what tells the messages apart, where a queue has no offsets; the caller's, else NULL (ptr NULL: not known) */
+    wr_str    *topics;         /* each message's own topic or subject, where it is wanted; the caller's, else NULL */
     uint32_t  *header_from;    /* records.n + 1, into names and values; NULL: headers are not wanted */
     uint32_t   header_room;
     wr_str    *header_names, *header_values;

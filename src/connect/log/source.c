@@ -197,7 +197,7 @@ static wr_mem *open_note(log_source *s, const chunk_note *chunk, wr_mem *keeper,
     wr_mem *mem = wr_mem_new(2 * room + 64 * 1024);
     wr_mem_keep(keeper, mem); /* bad records are shown from it */
     message_note_open(note, mem, room, room, s->headers);
-    if (s->topics) note->ids = wr_mem_alloc(mem, WR_RECORDS_MAX * sizeof *note->ids);
+    if (s->topics) note->topics = wr_mem_alloc(mem, WR_RECORDS_MAX * sizeof *note->topics);
     wr_mem_unref(mem);
     return mem;
 }
@@ -215,7 +215,7 @@ static void add_record(log_source *s, uint32_t worker, const chunk_note *chunk, 
         open_note(s, chunk, keeper, note);
         (void)message_note_add(note, key, r->value, r->offset, r->time_ms);
     }
-    if (s->topics) note->ids[note->records.n - 1] = copy_topic(note->records.mem, r->key);
+    if (s->topics) note->topics[note->records.n - 1] = copy_topic(note->records.mem, r->key);
     while (s->headers && wr_log_header_next(&list, &name, &value)) message_note_header(note, name, value);
 }
 
@@ -281,7 +281,7 @@ static wr_status source_again(wr_source *base, const wr_again *r, wr_chunk *out,
         wr_mem_unref(mem);
         return wr_fail(err, WR_DATA, "54000", "table '%.*s': a message is too long to be put back", WR_FMT(s->table));
     }
-    if (s->topics) note->ids[0] = copy_topic(mem, r->key);
+    if (s->topics) note->topics[0] = copy_topic(mem, r->key);
     *out = (wr_chunk){.partition = (uint32_t)note->partition, .mem = mem, .data = (const uint8_t *)note, .len = note->records.value_len + note->records.key_len + 1, .rows_from = (uint64_t)(uintptr_t)c};
     return WR_OK;
 }

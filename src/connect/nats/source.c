@@ -142,7 +142,7 @@ static bool note_message(nats_source *s, message_note *note, const nats_message 
         wr_str subject = wr_str_of(nats.natsMsg_GetSubject(m->msg));
         char  *text = wr_mem_alloc(note->records.mem, subject.len + 1);
         memcpy(text, subject.ptr, subject.len);
-        note->ids[i] = (wr_str){text, subject.len};
+        note->topics[i] = (wr_str){text, subject.len};
     }
     if (s->headers) note_headers(note, m->msg);
     return true;
@@ -200,7 +200,7 @@ static wr_status give(nats_source *s, wr_chunk *out, wr_err *err) {
     bool          done = s->done;
     note->topic = wr_str_of(s->conn.stream); /* lives as long as the source */
     message_note_open(note, mem, 64, CHUNK_BYTES, s->headers);
-    if (s->subjects) note->ids = wr_mem_alloc(mem, WR_RECORDS_MAX * sizeof *note->ids);
+    if (s->subjects) note->topics = wr_mem_alloc(mem, WR_RECORDS_MAX * sizeof *note->topics);
     wr_status status = fill(s, note, &gap, err), looked = check_gap(s, &gap, err);
     if (looked != WR_OK) { /* nothing of it is handed out: it is read again */
         s->last = last;
