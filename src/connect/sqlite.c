@@ -371,14 +371,7 @@ static wr_status flush_log(sqlite_sink *s, wr_err *err) {
 
 static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     sqlite_sink *s = (sqlite_sink *)base;
-    for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
-        uint32_t row = wr_batch_row(batch, i);
-        wr_put_u8(&s->log.bytes, wr_batch_kind(batch, row));
-        wr_sbuf_clear(&s->row);
-        wr_rowcodec_put(s->codec, batch, NULL, row, &s->row);
-        wr_put_bytes(&s->log.bytes, s->row.at, s->row.len);
-    }
-    change_log_charge(&s->log);
+    change_log_put_rows(&s->log, s->codec, batch, &s->row);
     return s->log.bytes.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
 }
 

@@ -293,12 +293,10 @@ static wr_status apply_once(nats_sink *s, nats_batch *b, wr_err *err) {
 static wr_status apply(nats_sink *s, nats_batch *b, wr_err *err) {
     int64_t until = wr_mono_us(s->conn.world) + s->conn.retry_us;
     wr_err  own = {0}, *e = err ? err : &own;
-    for (;;) {
-        wr_status status = apply_once(s, b, e);
-        if (status == WR_OK) return WR_OK;
-        if (!e->retriable || wr_mono_us(s->conn.world) > until) return status;
-        s->conn.world->vt->sleep_us(s->conn.world, 200000);
-    }
+    wr_status status;
+    while ((status = apply_once(s, b, e)) != WR_OK)
+        if (!db_try_again(s->conn.world, e, until)) return status;
+    return WR_OK;
 }
 
 /* ---- the sink ---- */

@@ -207,17 +207,9 @@ static wr_status apply_encoded(pg_sink *s, wr_str log, wr_err *err) {
     WR_TRY(pg_run(&s->conn, "SET CONSTRAINTS ALL IMMEDIATE", "have constraints looked at with each row", err));
     if (s->columns.n_key) WR_TRY(pg_run(&s->conn, s->make_changes, "make a temporary table", err));
     for (uint64_t first = 0; in.at < in.end; first += PIECE_ROWS) {
-        wr_batch *b = wr_batch_new(s->columns.schema->n, 64 * 1024);
-        uint8_t  *kinds = wr_mem_alloc(b->mem, PIECE_ROWS);
-        bool      good = true;
-        for (uint32_t c = 0; c < s->columns.schema->n; c++) wr_vec_init(&b->cols[c], s->columns.schema->fields[c].type, PIECE_ROWS, true, b->mem);
-        b->kinds = kinds;
-        for (; b->n_rows < PIECE_ROWS && in.at < in.end && good; b->n_rows++) {
-            kinds[b->n_rows] = wr_get_u8(&in);
-            wr_str bytes = wr_get_bytes(&in);
-            good = !in.bad && wr_rowcodec_get(s->codec, bytes, b->cols, b->n_rows, b->mem);
-        }
-        wr_status status = good ? apply_rows(s, b, 0, b->n_rows, first, err) : damaged(s, err);
+        wr_batch *b = change_log_take_rows(&in, s->codec, s->columns.schema, PIECE_ROWS, SIZE_MAX);
+        if (!b) return damaged(s, err);
+        wr_status status = apply_rows(s, b, 0, b->n_rows, first, err);
         wr_batch_unref(b);
         WR_TRY(status);
     }
@@ -281,12 +273,9 @@ static wr_status apply_once(pg_sink *s, uint64_t epoch, wr_str lines, wr_err *er
 static wr_status apply(pg_sink *s, uint64_t epoch, wr_str lines, wr_err *err) {
     int64_t until = wr_mono_us(s->conn.world) + s->conn.retry_us;
     wr_err  own = {0}, *e = err ? err : &own;
-    for (;;) {
-        wr_status status = apply_once(s, epoch, lines, e);
-        if (status == WR_OK) break;
-        if (!e->retriable || wr_mono_us(s->conn.world) > until) return status;
-        s->conn.world->vt->sleep_us(s->conn.world, 200000);
-    }
+    wr_status status;
+    while ((status = apply_once(s, epoch, lines, e)) != WR_OK)
+        if (!db_try_again(s->conn.world, e, until)) return status;
     return s->refused.refuse ? db_refusals_tell(&s->refused, s->codec, lines, err) : WR_OK;
 }
 
@@ -301,17 +290,8 @@ static wr_status flush_log(pg_sink *s, wr_err *err) {
 
 static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     pg_sink *s = (pg_sink *)base;
-    for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
-        uint32_t row = wr_batch_row(batch, i);
-        if (!s->refused.refuse) {
-            WR_TRY(put_line(s, batch, row, &s->log.bytes, err));
-            continue;
-        }
-        wr_put_u8(&s->log.bytes, wr_batch_kind(batch, row));
-        wr_sbuf_clear(&s->row);
-        wr_rowcodec_put(s->codec, batch, NULL, row, &s->row);
-        wr_put_bytes(&s->log.bytes, s->row.at, s->row.len);
-    }
+    if (s->refused.refuse) change_log_put_rows(&s->log, s->codec, batch, &s->row);
+    for (uint32_t i = 0; i < wr_batch_live(batch) && !s->refused.refuse; i++) WR_TRY(put_line(s, batch, wr_batch_row(batch, i), &s->log.bytes, err));
     change_log_charge(&s->log);
     return s->log.bytes.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
 }
@@ -362,11 +342,7 @@ static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_e
     wr_status status = stored_epoch(s, &have, err);
     (void)pg_run(&s->conn, "ROLLBACK", "roll back", NULL);
     WR_TRY(status);
-    if (have > epoch) {
-        status = wr_fail(err, WR_DATA, "55000", "the database is at epoch %" PRIu64 " of the table '%.*s', newer than the checkpoint's %" PRIu64, have, WR_FMT(s->conn.name), epoch);
-        wr_err_hint(err, "recover from the newest checkpoint; or, to go back on purpose, restore the database too");
-        return status;
-    }
+    if (have > epoch) return db_newer_epoch(s->conn.name, have, epoch, err);
     return sink_commit(base, epoch, staged, err);
 }
 

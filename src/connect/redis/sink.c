@@ -191,11 +191,10 @@ static wr_status apply_once(redis_sink *s, uint64_t epoch, wr_str log, wr_err *e
 static wr_status apply(redis_sink *s, uint64_t epoch, wr_str log, wr_err *err) {
     int64_t until = wr_mono_us(s->conn.world) + s->conn.retry_us;
     wr_err  own = {0}, *e = err ? err : &own;
-    for (;;) {
-        wr_status status = apply_once(s, epoch, log, e);
-        if (status == WR_OK || !e->retriable || wr_mono_us(s->conn.world) > until) return status;
-        s->conn.world->vt->sleep_us(s->conn.world, 200000);
-    }
+    wr_status status;
+    while ((status = apply_once(s, epoch, log, e)) != WR_OK)
+        if (!db_try_again(s->conn.world, e, until)) return status;
+    return WR_OK;
 }
 
 /* ---- the sink ---- */
