@@ -49,6 +49,10 @@ bool check_contracts(wr_session *session, const struct job_args *args, const cha
 
 bool infer_is_data(const char *path);                             /* infer.c: by its name: .csv, .json, .jsonl ... */
 
+/* live.c: asks a running job for `path` ("/api/status?x=y"). target: its state directory, or HOST:PORT or http://... of its --ui; token: NULL = none.
+ * 0: the answer, JSON, is in `out`; else it was said why there is none, and this is the exit code. */
+int live_get(const char *target, const char *token, const char *path, bool json, wr_sbuf *out);
+
 /* common.c */
 typedef struct job_args {            /* options that run, explain and check share */
     wr_session_opts opts;
@@ -59,7 +63,7 @@ typedef struct job_args {            /* options that run, explain and check shar
 } job_args;
 /* getopt values above any character. */
 enum { OPT_MEMORY = 256, OPT_STATE_DIR, OPT_FRESH, OPT_ACCEPT_OLDER, OPT_SET, OPT_FORMAT, OPT_FINAL, OPT_CHANGELOG, OPT_JSON, OPT_BATCH_ROWS,
-       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_FROM, OPT_CATCH_UP, OPT_OUTPUTS, OPT_TIMEOUT, OPT_REPLAY, OPT_RUNS, OPT_SAMPLE, OPT_PRICES, OPT_CHECKPOINT_TO, OPT_CONTRACTS, OPT_STRICT, OPT_GEN_FIRST };
+       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_FROM, OPT_CATCH_UP, OPT_OUTPUTS, OPT_TIMEOUT, OPT_REPLAY, OPT_RUNS, OPT_SAMPLE, OPT_PRICES, OPT_CHECKPOINT_TO, OPT_CONTRACTS, OPT_STRICT, OPT_UI, OPT_GEN_FIRST };
 /* Makes the session, sets and loads everything; NULL after an error was printed (*code says which). */
 wr_session *job_session(job_args *args, const char *command, int *code);
 void        job_args_free(job_args *args);

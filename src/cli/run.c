@@ -5,6 +5,7 @@
  * Thread     the job is coordinated on the main thread; handlers only set atomics.                                          */
 #include "cli.h"
 #include "watch.h"
+#include "serve/serve.h"
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -60,10 +61,13 @@ static const struct option OPTIONS[] = {
     {"replay", no_argument, NULL, OPT_REPLAY},     {"runs", required_argument, NULL, OPT_RUNS},
     {"seed", required_argument, NULL, OPT_SEED},   {"checkpoint-to", required_argument, NULL, OPT_CHECKPOINT_TO},
     {"contracts", required_argument, NULL, OPT_CONTRACTS}, {"strict", no_argument, NULL, OPT_STRICT},
+    {"ui", required_argument, NULL, OPT_UI},
     {"help", no_argument, NULL, 'h'},              {0},
 };
 
-typedef struct run_flags { bool final_rows, changelog, jsonl, replay, strict; uint64_t runs, seed; const char *contracts; } run_flags;
+typedef struct run_flags { bool final_rows, changelog, jsonl, replay, strict; uint64_t runs, seed; const char *contracts, *ui; } run_flags;
+
+typedef struct runner { watch watch; wr_serve *serve; } runner; /* who hears of the job */
 
 static int take_format(const char *value, run_flags *flags) {
     if (!strcmp(value, "table")) flags->jsonl = false;
@@ -98,6 +102,8 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
         if (opt == 'h') return help_command(command, stdout), finish_stdout(CLI_OK);
         if (opt == ':' || opt == '?') return wrong_option(command, argv, opt);
         if (opt == OPT_FORMAT) code = take_format(optarg, flags);
+        else if (opt == OPT_UI && strcmp(command, "run")) code = usage_error(command, "--ui goes with 'weir run'");
+        else if (opt == OPT_UI) flags->ui = optarg;
         else if (opt == OPT_FINAL) flags->final_rows = true;
         else if (opt == OPT_CHANGELOG) flags->changelog = true;
         else if (opt == OPT_REPLAY || opt == OPT_RUNS || opt == OPT_SEED) code = take_replay(command, opt, optarg, flags);
@@ -188,27 +194,59 @@ static const char *base_name(const char *path) {
     return !strcmp(path, "-") ? "job" : slash ? slash + 1 : path;
 }
 
+static void on_start(void *arg, const wr_job_plan *plan, wr_job *job) {
+    runner *r = arg;
+    watch_start(&r->watch, plan, job);
+    wr_serve_start(r->serve, plan, job);
+}
+
+static void on_tick(void *arg, wr_job *job) {
+    runner *r = arg;
+    watch_tick(&r->watch, job);
+    wr_serve_tick(r->serve, job);
+}
+
+static void on_end(void *arg, const wr_job_plan *plan, wr_job *job, wr_status status, const wr_err *err) {
+    runner *r = arg;
+    wr_serve_end(r->serve, job);
+    watch_end(&r->watch, plan, job, status, err);
+}
+
+/* Opens what others ask the job through. 0, or the exit code: it was said why not. */
+static int open_serve(runner *r, const job_args *args, const run_flags *flags) {
+    wr_err err = {0};
+    wr_serve_opts opts = {.world = wr_world_posix(), .name = r->watch.name, .listen = flags->ui, .state_dir = args->opts.state_dir};
+    if (!opts.listen && !opts.state_dir) return CLI_OK;
+    wr_status status = wr_serve_open(&opts, &r->serve, &err);
+    if (status != WR_OK) return print_err(&err, args->json), exit_code_of(status);
+    if (wr_serve_address(r->serve) && !args->quiet && !args->json) fprintf(stderr, "at %s\n", wr_serve_address(r->serve));
+    if (wr_serve_address(r->serve) && args->json) fprintf(stderr, "{\"event\":\"ui\",\"address\":\"%s\"}\n", wr_serve_address(r->serve));
+    return CLI_OK;
+}
+
 int cmd_run(int argc, char **argv) {
     job_args  args = {0};
     run_flags flags = {0};
-    watch     w = {0};
+    runner    r = {0};
+    watch    *w = &r.watch;
     int       code = parse(argc, argv, "run", &args, &flags);
     if (code < 0) {
-        w.json = args.json, w.quiet = args.quiet;
-        w.name = args.files.n ? base_name(args.files.at[0]) : "job";
+        w->json = args.json, w->quiet = args.quiet;
+        w->name = args.files.n ? base_name(args.files.at[0]) : "job";
         args.opts.final_rows = flags.final_rows;
         args.opts.print_style = !flags.jsonl ? "table" : flags.changelog ? "changelog-jsonl" : "jsonl";
-        args.opts.arg = &w;
+        args.opts.arg = &r;
         args.opts.memory_of_process = true;
-        args.opts.on_start = watch_start, args.opts.on_tick = watch_tick, args.opts.on_end = watch_end;
+        args.opts.on_start = on_start, args.opts.on_tick = on_tick, args.opts.on_end = on_end;
         wr_session *session = job_session(&args, "run", &code);
-        w.session = session;
-        if (session) {
+        w->session = session;
+        if (session && !(code = open_serve(&r, &args, &flags))) {
             catch_signals(session);
-            code = run_session(session, &w, &args, argc, argv);
+            code = run_session(session, w, &args, argc, argv);
             atomic_store(&running, NULL);
-            wr_session_free(session);
         }
+        wr_serve_close(r.serve);
+        wr_session_free(session);
     }
     job_args_free(&args);
     return pipe_closed ? code : finish_stdout(code);

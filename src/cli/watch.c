@@ -5,6 +5,7 @@
  * Output     stderr only. With --json one object a line with "event": start | progress | checkpoint | silent | end.
  * Rules      users.md: the first line within a second; five seconds without an output row: one line why.                   */
 #include "watch.h"
+#include "observe/observe.h"
 #include "base/hash.h"
 #include <inttypes.h>
 #include <unistd.h>
@@ -157,23 +158,6 @@ static void queues_text(const wr_job_status *s, wr_sbuf *out) {
     }
 }
 
-static void sources_json(const wr_job_status *s, wr_sbuf *out) {
-    const char *sep = "";
-    wr_sbuf_addz(out, ",\"sources\":[");
-    for (uint32_t i = 0; i < s->n_sources; i++) {
-        const wr_source_status *q = &s->sources[i];
-        if (q->node->kind != WR_P_SOURCE) continue;
-        wr_sbuf_printf(out, "%s{\"table\":", sep);
-        wr_sbuf_add_json(out, q->node->source.table->name);
-        wr_sbuf_printf(out, ",\"unit\":\"%s\",\"read\":%" PRIu64 ",\"read_per_s\":%.0f,\"lag\":%" PRIu64 ",\"event_time_lag_us\":%" PRIi64 ",\"what\":", q->messages ? "messages" : "bytes", q->done,
-                       per_s(q->done, s), q->behind, q->lag_us);
-        wr_sbuf_add_json(out, wr_str_of(q->what));
-        wr_sbuf_addc(out, '}');
-        sep = ",";
-    }
-    wr_sbuf_addc(out, ']');
-}
-
 /* ---- catching up ---- */
 typedef struct catch_up { bool on, messages; int64_t lag_us; uint64_t behind; } catch_up;
 
@@ -248,19 +232,6 @@ static void forecast_text(const wr_budget_status *b, wr_sbuf *out) {
     wr_sbuf_addz(out, "/h");
 }
 
-static void budget_json(const wr_budget_status *b, wr_sbuf *out) {
-    wr_sbuf_printf(out, ",\"budget\":{\"limit_bytes\":%" PRIi64 ",\"process_bytes\":%" PRIi64 ",\"rss_bytes\":%" PRIi64 ",\"level\":\"%s\",\"throttled_us\":%" PRIi64,
-                   b->limit_bytes, b->reserve_bytes, b->rss_bytes, wr_budget_level_name(b->level), b->throttled_us);
-    if (b->grows) {
-        wr_sbuf_printf(out, ",\"grows\":{\"operator\":\"%s\",\"title\":", b->grows->id);
-        wr_sbuf_add_json(out, wr_str_of(b->grows->title));
-        wr_sbuf_printf(out, ",\"bytes_per_hour\":%.0f},\"reached_in_us\":", b->bytes_per_hour);
-        if (b->reach_us >= 0) wr_sbuf_printf(out, "%" PRIi64, b->reach_us);
-        else wr_sbuf_addz(out, "null");
-    }
-    wr_sbuf_addc(out, '}');
-}
-
 /* Once below 7 days, once below 1 day, once below 1 hour; not if the input ends before. */
 static void warn_ahead(watch *w, const wr_job_status *s) {
     static const int64_t steps[] = {INT64_C(7) * 86400000000, INT64_C(86400000000), INT64_C(3600000000)};
@@ -273,8 +244,8 @@ static void warn_ahead(watch *w, const wr_job_status *s) {
     w->budget_warned = now;
     wr_sbuf out = {0};
     if (w->json) {
-        wr_sbuf_addz(&out, "{\"event\":\"forecast\"");
-        budget_json(&s->budget, &out);
+        wr_sbuf_addz(&out, "{\"event\":\"forecast\",\"budget\":");
+        wr_observe_budget_json(&s->budget, &out);
         wr_sbuf_addz(&out, "}\n");
     } else {
         wr_sbuf_addz(&out, "  memory: ");
@@ -310,8 +281,8 @@ static void progress_json(watch *w, const wr_job_status *s, wr_sbuf *out) {
     if (share >= 0) wr_sbuf_printf(out, ",\"done\":%.4f", share);
     wr_sbuf_printf(out, ",\"memory_bytes\":%" PRIi64 ",\"memory_limit_bytes\":%" PRIi64 ",\"checkpoints\":%" PRIu64 ",\"running_us\":%" PRIi64,
                    s->memory_bytes, s->memory_limit_bytes, s->checkpoints, s->running_us);
-    budget_json(&s->budget, out);
-    sources_json(s, out);
+    wr_sbuf_addz(out, ",\"budget\":"), wr_observe_budget_json(&s->budget, out);
+    wr_sbuf_addz(out, ",\"sources\":"), wr_observe_sources_json(s, out);
     catch_up_json(w, s, out);
     wr_sbuf_addz(out, "}\n");
 }
@@ -491,8 +462,8 @@ static void end_json(watch *w, const wr_job_status *s, wr_status status, wr_sbuf
     wr_job_ledger_json(s, out);
     wr_sbuf_addz(out, ",\"checkpoint_history\":");
     wr_job_checkpoints_json(s, out);
-    budget_json(&s->budget, out);
-    sources_json(s, out);
+    wr_sbuf_addz(out, ",\"budget\":"), wr_observe_budget_json(&s->budget, out);
+    wr_sbuf_addz(out, ",\"sources\":"), wr_observe_sources_json(s, out);
     wr_sbuf_addz(out, "}\n");
 }
 

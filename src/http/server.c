@@ -140,10 +140,16 @@ static bool from_loopback(struct MHD_Connection *c) {
 
 /* ---- routes ---- */
 static slot *take_route(wr_http_server *s, const char *path) {
-    slot *found = NULL;
+    slot  *found = NULL;
+    size_t best = 0;
     wr_mutex_lock(s->lock);
-    for (uint32_t i = 0; i < ROUTES_MAX && !found; i++)
-        if (s->slots[i].used && !s->slots[i].leaving && !strcmp(s->slots[i].route.path, path)) found = &s->slots[i];
+    for (uint32_t i = 0; i < ROUTES_MAX; i++) {
+        slot  *t = &s->slots[i];
+        size_t len = t->used ? strlen(t->route.path) : 0;
+        if (!t->used || t->leaving || len < best || (t->route.prefix ? strncmp(t->route.path, path, len) : strcmp(t->route.path, path))) continue;
+        if (found && len == best && t->route.prefix) continue;
+        found = t, best = len;
+    }
     if (found) found->in_use++;
     wr_mutex_unlock(s->lock);
     return found;

@@ -37,6 +37,7 @@ void wr_http_out_header(wr_http_out *out, const char *name, const char *value);
 typedef enum wr_http_when { WR_HTTP_NOW, WR_HTTP_LATER } wr_http_when;
 typedef struct wr_http_route {
     const char *path;                 /* "/orders"; borrowed until it is removed */
+    bool        prefix;               /* it has all paths that begin so; an exact or a longer one goes before it */
     const char *token;                /* Authorization: Bearer, asked of every request; NULL: none */
     uint64_t    max_body;
     void       *self;

@@ -188,6 +188,7 @@ void wr_job_status_get(wr_job *job, wr_job_status *out);
 /* For every node: rows in = rows out + absorbed + each reason; adds a line per node; false if a stateless or source sum does not close. */
 bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out);
 void wr_job_ledger_json(const wr_job_status *status, wr_sbuf *out);
+void wr_job_ledger_node_json(const wr_node_status *node, bool finished, wr_sbuf *out); /* one object of it */
 /* The phases of the last checkpoint in words; nothing if there was none. */
 void wr_job_checkpoint_text(const wr_job_status *status, wr_sbuf *out);
 void wr_job_checkpoints_json(const wr_job_status *status, wr_sbuf *out); /* the history: an array */

@@ -280,7 +280,7 @@ bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
     return closes;
 }
 
-static void node_json(const wr_node_status *s, bool finished, wr_sbuf *out) {
+void wr_job_ledger_node_json(const wr_node_status *s, bool finished, wr_sbuf *out) {
     const wr_ledger *l = &s->ledger;
     balance          b = balance_of(s);
     wr_sbuf_printf(out, "{\"id\":\"%s\",\"kind\":\"%s\",\"title\":", s->node->id, wr_pnode_kind_name(s->node->kind));
@@ -320,7 +320,7 @@ void wr_job_ledger_json(const wr_job_status *status, wr_sbuf *out) {
     wr_sbuf_addz(out, "{\"operators\":[");
     for (uint32_t i = 0; i < status->n_nodes; i++) {
         if (i) wr_sbuf_addc(out, ',');
-        node_json(&status->nodes[i], status->finished, out);
+        wr_job_ledger_node_json(&status->nodes[i], status->finished, out);
     }
     wr_sbuf_printf(out, "],\"rows_in\":%" PRIu64 ",\"rows_out\":%" PRIu64 "}", status->rows_in, status->rows_out);
 }

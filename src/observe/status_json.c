@@ -1,0 +1,109 @@
+/* observe/status_json.c: a job's status as JSON: what `/api/status` answers and what parts of it the command line prints. See observe.h.
+ *
+ * Times      _us: microseconds; event times since 1970, null where there is none.                                                  */
+#include "observe/observe.h"
+#include <inttypes.h>
+#include <math.h>
+
+static double per_s(uint64_t n, const wr_job_status *s) { return s->running_us > 0 ? (double)n * 1e6 / (double)s->running_us : 0; }
+
+static void time_json(const char *name, int64_t us, wr_sbuf *out) {
+    if (us == WR_TIME_MIN || us == WR_TIME_MAX) wr_sbuf_printf(out, ",\"%s\":null", name);
+    else wr_sbuf_printf(out, ",\"%s\":%" PRIi64, name, us);
+}
+
+static void bytes_json(const char *name, double bytes, wr_sbuf *out) {
+    if (bytes < 0 || !isfinite(bytes)) wr_sbuf_printf(out, ",\"%s\":null", name);
+    else wr_sbuf_printf(out, ",\"%s\":%.0f", name, bytes);
+}
+
+void wr_observe_sources_json(const wr_job_status *s, wr_sbuf *out) {
+    const char *sep = "";
+    wr_sbuf_addc(out, '[');
+    for (uint32_t i = 0; i < s->n_sources; i++) {
+        const wr_source_status *q = &s->sources[i];
+        if (q->node->kind != WR_P_SOURCE) continue;
+        wr_sbuf_printf(out, "%s{\"table\":", sep);
+        wr_sbuf_add_json(out, q->node->source.table->name);
+        wr_sbuf_printf(out, ",\"operator\":\"%s\",\"unit\":\"%s\",\"read\":%" PRIu64 ",\"read_per_s\":%.0f,\"lag\":%" PRIu64 ",\"event_time_lag_us\":%" PRIi64 ",\"what\":", q->node->id,
+                       q->messages ? "messages" : "bytes", q->done, per_s(q->done, s), q->behind, q->lag_us);
+        wr_sbuf_add_json(out, wr_str_of(q->what));
+        wr_sbuf_printf(out, ",\"total\":%" PRIu64 ",\"partitions\":%u,\"partitions_done\":%u,\"ended\":%s,\"waiting\":%s", q->total, q->n_partitions, q->n_partitions_done,
+                       q->ended ? "true" : "false", q->waiting ? "true" : "false");
+        time_json("watermark_us", q->watermark_us, out);
+        time_json("first_us", q->first_us, out);
+        time_json("last_us", q->last_us, out);
+        wr_sbuf_addz(out, ",\"held_by\":");
+        wr_sbuf_add_json(out, wr_str_of(q->held_by));
+        wr_sbuf_addc(out, '}');
+        sep = ",";
+    }
+    wr_sbuf_addc(out, ']');
+}
+
+void wr_observe_budget_json(const wr_budget_status *b, wr_sbuf *out) {
+    wr_sbuf_printf(out, "{\"limit_bytes\":%" PRIi64 ",\"process_bytes\":%" PRIi64 ",\"rss_bytes\":%" PRIi64 ",\"level\":\"%s\",\"throttled_us\":%" PRIi64,
+                   b->limit_bytes, b->reserve_bytes, b->rss_bytes, wr_budget_level_name(b->level), b->throttled_us);
+    if (b->grows) {
+        wr_sbuf_printf(out, ",\"grows\":{\"operator\":\"%s\",\"title\":", b->grows->id);
+        wr_sbuf_add_json(out, wr_str_of(b->grows->title));
+        wr_sbuf_printf(out, ",\"bytes_per_hour\":%.0f},\"reached_in_us\":", b->bytes_per_hour);
+        if (b->reach_us >= 0) wr_sbuf_printf(out, "%" PRIi64, b->reach_us);
+        else wr_sbuf_addz(out, "null");
+    }
+    wr_sbuf_addc(out, '}');
+}
+
+static void inputs_json(const wr_pnode *p, wr_sbuf *out) {
+    static const char *const ways[] = {[WR_X_FORWARD] = "forward", [WR_X_HASH] = "hash", [WR_X_GATHER] = "gather"};
+    const wr_pinput *in = p->kind == WR_P_UNION ? p->union_inputs : p->inputs;
+    uint32_t         n = p->kind == WR_P_UNION ? p->n_union : p->n_inputs;
+    wr_sbuf_addz(out, ",\"inputs\":[");
+    for (uint32_t i = 0; i < n; i++) wr_sbuf_printf(out, "%s{\"operator\":\"%s\",\"exchange\":\"%s\"}", i ? "," : "", in[i].node->id, ways[in[i].exchange]);
+    wr_sbuf_addc(out, ']');
+}
+
+static void operator_json(const wr_job_status *s, const wr_node_status *n, const wr_observer *o, wr_sbuf *out) {
+    enum { RATE_SPAN_US = 5000000 };
+    static const char *const bounds[] = {"stateless", "keys", "time", "input", "nothing"};
+    wr_observed a, b;
+    int64_t     span = wr_observer_span(o, n->node->index, RATE_SPAN_US, &a, &b);
+    wr_job_ledger_node_json(n, s->finished, out);
+    out->len--; /* its closing brace: more follows */
+    inputs_json(n->node, out);
+    time_json("watermark_us", n->watermark_us, out);
+    wr_sbuf_printf(out, ",\"account_bytes\":%" PRIi64 ",\"bound\":\"%s\"", n->account_bytes, bounds[n->node->bill.bound]);
+    bytes_json("predicted_bytes", wr_bill_bytes(n->node, (double)s->running_us), out);
+    bytes_json("predicted_steady_bytes", wr_bill_steady(n->node), out);
+    if (span > 0) {
+        wr_sbuf_printf(out, ",\"in_per_s\":%.1f,\"out_per_s\":%.1f,\"state_bytes_per_s\":%.1f", (double)(b.in - a.in) * 1e6 / (double)span, (double)(b.out - a.out) * 1e6 / (double)span,
+                       (double)(b.state_bytes - a.state_bytes) * 1e6 / (double)span);
+    }
+    wr_sbuf_addc(out, '}');
+}
+
+void wr_observe_status_json(const wr_job_plan *plan, const wr_job_status *s, const wr_observer *o, wr_sbuf *out) {
+    wr_sbuf_addz(out, "{\"job\":");
+    wr_sbuf_add_json(out, plan->name);
+    wr_sbuf_printf(out, ",\"workers\":%u,\"running_us\":%" PRIi64 ",\"rows_in\":%" PRIu64 ",\"rows_out\":%" PRIu64 ",\"finished\":%s,\"memory_bytes\":%" PRIi64 ",\"memory_peak_bytes\":%" PRIi64
+                   ",\"memory_limit_bytes\":%" PRIi64 ",\"queue_bytes\":%" PRIi64 ",\"operators\":[", s->n_workers, s->running_us, s->rows_in, s->rows_out, s->finished ? "true" : "false",
+                   s->memory_bytes, s->memory_peak_bytes, s->memory_limit_bytes, s->queue_bytes);
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        if (i) wr_sbuf_addc(out, ',');
+        operator_json(s, &s->nodes[i], o, out);
+    }
+    wr_sbuf_addz(out, "],\"sources\":");
+    wr_observe_sources_json(s, out);
+    wr_sbuf_addz(out, ",\"budget\":");
+    wr_observe_budget_json(&s->budget, out);
+    wr_sbuf_printf(out, ",\"checkpoint_epoch\":%" PRIu64 ",\"restored_epoch\":%" PRIu64 ",\"checkpoints_failed\":%" PRIu64 ",\"checkpoint_error\":", s->checkpoint_epoch, s->restored_epoch,
+                   s->checkpoints_failed);
+    wr_sbuf_add_json(out, wr_str_of(s->checkpoint_error));
+    wr_sbuf_addz(out, ",\"checkpoints\":");
+    wr_job_checkpoints_json(s, out);
+    wr_sbuf_addz(out, ",\"hot_keys\":[");
+    for (uint32_t i = 0; i < s->n_hot; i++) wr_sbuf_addz(out, i ? "," : ""), wr_hot_key_json(&s->hot[i], out);
+    wr_sbuf_addz(out, "],\"exchanges\":");
+    wr_exchanges_json(s, out);
+    wr_sbuf_addc(out, '}');
+}

@@ -1,0 +1,174 @@
+/* serve/serve.c: the table of paths and the two ways to ask. See serve.h.                                                           */
+#include "serve/internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct served { const char *path; void (*answer)(const serve_ask *ask, wr_http_out *out); const char *what; } served;
+static const served PATHS[] = {
+    {"/api/status", serve_status, "all that is known of the job"},
+};
+
+bool serve_look(wr_serve *s, wr_job_status *status, wr_http_out *out) {
+    wr_mutex_lock(s->lock);
+    if (s->job) {
+        wr_job_status_get(s->job, status);
+        return true;
+    }
+    wr_mutex_unlock(s->lock);
+    wr_http_out_error(out, 503, "no job runs here now");
+    return false;
+}
+
+void serve_unlook(wr_serve *s, wr_job_status *status) {
+    wr_arena_free(status->arena);
+    wr_mutex_unlock(s->lock);
+}
+
+void serve_status(const serve_ask *ask, wr_http_out *out) {
+    wr_job_status s;
+    if (!serve_look(ask->serve, &s, out)) return;
+    wr_observe_status_json(ask->serve->plan, &s, ask->serve->observer, &out->body);
+    serve_unlook(ask->serve, &s);
+}
+
+/* ---- questions ---- */
+static int hex(char c) { return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1; }
+
+const char *serve_param(const serve_ask *ask, const char *name, char *buf, size_t size) {
+    if (ask->http) {
+        const char *value = wr_http_in_query(ask->http, name);
+        if (!value) return NULL;
+        snprintf(buf, size, "%s", value);
+        return buf;
+    }
+    size_t len = strlen(name);
+    for (const char *at = ask->query; at && *at; at = strchr(at, '&') ? strchr(at, '&') + 1 : NULL) {
+        if (strncmp(at, name, len) != 0 || at[len] != '=') continue;
+        size_t n = 0;
+        for (const char *c = at + len + 1; *c && *c != '&' && n + 1 < size; c++) {
+            bool coded = *c == '%' && hex(c[1]) >= 0 && hex(c[2]) >= 0;
+            buf[n++] = (char)(coded ? hex(c[1]) * 16 + hex(c[2]) : *c == '+' ? ' ' : *c);
+            if (coded) c += 2;
+        }
+        buf[n] = '\0';
+        return buf;
+    }
+    return NULL;
+}
+
+static void answer(const serve_ask *ask, const char *method, wr_http_out *out) {
+    for (size_t i = 0; i < WR_COUNT_OF(PATHS); i++) {
+        if (strcmp(PATHS[i].path, ask->path)) continue;
+        if (strcmp(method, "GET") && strcmp(method, "HEAD")) wr_http_out_error(out, 405, "%s is read with GET", ask->path);
+        else PATHS[i].answer(ask, out);
+        return;
+    }
+    wr_http_out_error(out, 404, "nothing is at %s; GET / says what there is", ask->path);
+}
+
+/* ---- over HTTP ---- */
+static wr_http_when on_http(void *self, wr_http_in *in, wr_http_out *out) {
+    serve_ask ask = {.serve = self, .path = in->path, .http = in};
+    answer(&ask, in->method, out);
+    return WR_HTTP_NOW;
+}
+
+static void describe(void *self, const char *address, wr_sbuf *out) {
+    (void)self;
+    for (size_t i = 0; i < WR_COUNT_OF(PATHS); i++) wr_sbuf_printf(out, "  GET %s%s   %s\n", address, PATHS[i].path, PATHS[i].what);
+}
+
+static wr_status open_http(wr_serve *s, wr_err *err) {
+    const wr_serve_opts *o = &s->opts;
+    bool                 loopback;
+    if (!wr_http_listen_ok(wr_str_of(o->listen), &loopback)) {
+        wr_fail(err, WR_USER, "WR375", "'%s' is not an address to listen on", o->listen);
+        wr_err_hint(err, "HOST:PORT with a number as host, such as --ui 127.0.0.1:8080");
+        return WR_USER;
+    }
+    if (!loopback && !o->token) {
+        wr_fail(err, WR_USER, "WR401", "%s can be reached from other machines, and nobody would be asked who they are", o->listen);
+        wr_err_hint(err, "--users FILE with a token, or --ui 127.0.0.1:PORT");
+        return WR_USER;
+    }
+    s->api = (wr_http_route){.path = "/api/", .prefix = true, .token = o->token, .max_body = 1 << 20, .self = s, .serve = on_http, .describe = describe};
+    return wr_http_server_get(o->world, &(wr_http_server_opts){.listen = o->listen}, &s->api, &s->http, err);
+}
+
+/* ---- through the socket ---- */
+static void answer_local(wr_serve *s) {
+    char question[WR_LOCAL_ASK_MAX];
+    for (int peer; s->local && wr_local_next(s->local, question, &peer);) {
+        wr_http_out out = {0};
+        char       *query = strchr(question, '?');
+        if (query) *query++ = '\0';
+        serve_ask ask = {.serve = s, .path = question, .query = query};
+        answer(&ask, "GET", &out);
+        wr_sbuf text = {0}; /* the status, a line; then the body */
+        wr_sbuf_printf(&text, "%d\n%.*s", out.status ? out.status : 200, WR_FMT(wr_sbuf_str(&out.body)));
+        wr_local_answer(peer, wr_sbuf_str(&text));
+        wr_sbuf_free(&text);
+        wr_sbuf_free(&out.body);
+    }
+}
+
+static void open_local(wr_serve *s, const char *dir) {
+    char   at[4096];
+    wr_err ignored;
+    snprintf(at, sizeof at, "%s/live.sock", dir);
+    (void)!wr_local_listen(at, &s->local, &ignored); /* a file system without sockets: the job runs all the same, and whoever asks is told */
+}
+
+/* ---- life ---- */
+wr_status wr_serve_open(const wr_serve_opts *opts, wr_serve **out, wr_err *err) {
+    wr_serve *s = wr_calloc(1, sizeof *s);
+    *s = (wr_serve){.opts = *opts, .lock = wr_mutex_new()};
+    wr_status status = opts->listen ? open_http(s, err) : WR_OK;
+    if (status == WR_OK) *out = s;
+    else wr_serve_close(s), *out = NULL;
+    return status;
+}
+
+void wr_serve_close(wr_serve *s) {
+    if (!s) return;
+    if (s->http) wr_http_route_remove(s->http, &s->api);
+    wr_http_server_release(s->http);
+    wr_local_close(s->local);
+    wr_observer_free(s->observer);
+    wr_mutex_free(s->lock);
+    wr_free(s);
+}
+
+const char *wr_serve_address(const wr_serve *s) { return s && s->http ? wr_http_server_address(s->http) : NULL; }
+
+void wr_serve_start(wr_serve *s, const wr_job_plan *plan, wr_job *job) {
+    if (!s) return;
+    wr_mutex_lock(s->lock);
+    wr_observer_free(s->observer);
+    s->observer = wr_observer_new(plan);
+    s->plan = plan, s->job = job;
+    wr_mutex_unlock(s->lock);
+    if (s->opts.state_dir && !s->local) open_local(s, s->opts.state_dir); /* the directory is there and ours by now */
+}
+
+void wr_serve_tick(wr_serve *s, wr_job *job) {
+    if (!s) return;
+    wr_job_status status;
+    wr_mutex_lock(s->lock);
+    int64_t now = wr_mono_us(s->opts.world);
+    if (wr_observer_due(s->observer, now)) {
+        wr_job_status_get(job, &status);
+        wr_observer_see(s->observer, &status, now);
+        wr_arena_free(status.arena);
+    }
+    wr_mutex_unlock(s->lock);
+    answer_local(s);
+}
+
+void wr_serve_end(wr_serve *s, wr_job *job) {
+    (void)job;
+    if (!s) return;
+    wr_mutex_lock(s->lock);
+    s->plan = NULL, s->job = NULL;
+    wr_mutex_unlock(s->lock);
+}

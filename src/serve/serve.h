@@ -1,0 +1,25 @@
+/* serve/serve.h: a running job answers: reports, metrics, views, the dashboard. (contract)
+ *
+ * Idea       one table of paths (serve.c: PATHS), each with a function that writes an answer; two ways to ask: HTTP at the address of --ui, and a socket in the
+ *            state directory ('live.sock'), which `weir why | top | ledger DIR` use and which only the job's own user can open. The session's callbacks say
+ *            when a job begins, goes on and ends; questions in between look at it under a lock.
+ * Cost       nothing on the path of a row; without --ui no thread and no library: the socket is looked at by the coordinator's tick.
+ * Errors     WR_IO, WR_USER: the address, WR375; the socket, WR400.
+ * Thread     open, start, tick, end, close: the coordinating thread. Answers: the server's threads, several at once, or tick.                   */
+#pragma once
+#include "api/session.h"
+
+typedef struct wr_serve wr_serve;
+typedef struct wr_serve_opts {
+    wr_world   *world;
+    const char *name;                  /* of the job, if the script gives none */
+    const char *listen;                /* 127.0.0.1:8080; NULL: no HTTP */
+    const char *token;                 /* asked of every request over HTTP; NULL: none, which an address of this machine only may have */
+    const char *state_dir;             /* NULL: no socket */
+} wr_serve_opts;
+wr_status   wr_serve_open(const wr_serve_opts *opts, wr_serve **out, wr_err *err); /* copies the struct, borrows the strings */
+void        wr_serve_close(wr_serve *serve);              /* NULL is legal, as in all of these */
+const char *wr_serve_address(const wr_serve *serve);      /* "http://127.0.0.1:8080"; NULL: no HTTP */
+void        wr_serve_start(wr_serve *serve, const wr_job_plan *plan, wr_job *job);
+void        wr_serve_tick(wr_serve *serve, wr_job *job);
+void        wr_serve_end(wr_serve *serve, wr_job *job);   /* no answer looks at the job when this returns */
