@@ -35,7 +35,7 @@ static const page pages[] = {
      "      --tail           wait for more at the end of a file, whatever the tables say\n"
      "      --until-idle 5s  end when no new input came for so long\n"
      "      --batch-rows N   rows that travel together, 1 to 2048\n"
-     "      --ui HOST:PORT   answer over HTTP while the job runs: GET / says what (127.0.0.1:0 takes a free port)\n"
+     "      --ui HOST:PORT   dashboard and reports over HTTP while the job runs (127.0.0.1:0 takes a free port)\n"
      "      --json           what goes to stderr is one JSON object a line: start, progress, silent, end\n"
      "  -q, --quiet          errors only\n"
      "\n"

@@ -95,10 +95,14 @@ static enum MHD_Result send_answer(request *r) {
     struct MHD_Response *response = mhd.create_response_from_buffer(o->body.len, o->body.at ? o->body.at : (char *)(uintptr_t)"", MHD_RESPMEM_MUST_COPY);
     if (!response) return MHD_NO;
     mhd.add_response_header(response, "Content-Type", o->type ? o->type : "application/json");
-    mhd.add_response_header(response, "Cache-Control", "no-store");
     mhd.add_response_header(response, "X-Content-Type-Options", "nosniff");
-    for (size_t i = 0; i < WR_HTTP_OUT_HEADERS; i++)
-        if (o->headers[i].name) mhd.add_response_header(response, o->headers[i].name, o->headers[i].value);
+    bool cached = false;
+    for (size_t i = 0; i < WR_HTTP_OUT_HEADERS; i++) {
+        if (!o->headers[i].name) continue;
+        mhd.add_response_header(response, o->headers[i].name, o->headers[i].value);
+        cached = cached || !strcmp(o->headers[i].name, "Cache-Control");
+    }
+    if (!cached) mhd.add_response_header(response, "Cache-Control", "no-store");
     enum MHD_Result result = mhd.queue_response(r->connection, (unsigned)(o->status ? o->status : 200), response);
     mhd.destroy_response(response);
     return result;
@@ -160,7 +164,7 @@ static void give_route(wr_http_server *s, slot *t) {
     wr_mutex_unlock(s->lock);
 }
 
-static void describe(wr_http_server *s, wr_http_out *out) {
+void wr_http_paths(wr_http_server *s, wr_http_out *out) {
     out->type = "text/plain; charset=utf-8";
     wr_mutex_lock(s->lock);
     for (uint32_t i = 0; i < ROUTES_MAX; i++) {
@@ -175,7 +179,7 @@ static void describe(wr_http_server *s, wr_http_out *out) {
 
 static void nobody(request *r) {
     bool root = !strcmp(r->path, "/");
-    if (root && (!strcmp(r->in.method, "GET") || !strcmp(r->in.method, "HEAD"))) describe(r->server, &r->out);
+    if (root && (!strcmp(r->in.method, "GET") || !strcmp(r->in.method, "HEAD"))) wr_http_paths(r->server, &r->out);
     else wr_http_out_error(&r->out, root ? 405 : 404, root ? "%s of / is not for anything; GET / says what there is" : "nothing is here; GET / says what there is", r->in.method);
 }
 

@@ -23,16 +23,16 @@ typedef struct wr_http_in { /* a request; lives until it is answered */
 const char *wr_http_in_header(const wr_http_in *in, const char *name);
 const char *wr_http_in_query(const wr_http_in *in, const char *name);
 
-enum { WR_HTTP_OUT_HEADERS = 4 };
+enum { WR_HTTP_OUT_HEADERS = 8, WR_HTTP_OUT_VALUE = 256 };
 typedef struct wr_http_out { /* zero is "200, nothing" */
     int         status;
     const char *type;                 /* static; NULL: application/json */
     wr_sbuf     body;                 /* taken by the server */
-    struct { const char *name; char value[128]; } headers[WR_HTTP_OUT_HEADERS]; /* name: static */
+    struct { const char *name; char value[WR_HTTP_OUT_VALUE]; } headers[WR_HTTP_OUT_HEADERS]; /* name: static */
 } wr_http_out;
 /* {"error": "..."} with a status. */
 WR_PRINTF(3, 4) void wr_http_out_error(wr_http_out *out, int status, const char *fmt, ...);
-void wr_http_out_header(wr_http_out *out, const char *name, const char *value);
+void wr_http_out_header(wr_http_out *out, const char *name, const char *value); /* without Cache-Control: no-store */
 
 typedef enum wr_http_when { WR_HTTP_NOW, WR_HTTP_LATER } wr_http_when;
 typedef struct wr_http_route {
@@ -61,6 +61,8 @@ bool      wr_http_listen_ok(wr_str listen, bool *loopback);
  * there before the first client can ask for it; its callbacks may run before this returns. */
 wr_status wr_http_server_get(wr_world *world, const wr_http_server_opts *opts, const wr_http_route *first, wr_http_server **out, wr_err *err);
 void      wr_http_server_release(wr_http_server *server); /* NULL is legal; the last one closes it */
+/* Which routes there are, as text: for a route that has "/". */
+void      wr_http_paths(wr_http_server *server, wr_http_out *out);
 const char *wr_http_server_address(const wr_http_server *server); /* "http://127.0.0.1:8090" */
 wr_status wr_http_route_add(wr_http_server *server, const wr_http_route *route, wr_err *err); /* WR_USER: the path is taken */
 /* No callback of it runs, or will run, when this returns. Requests that it has put off must still be answered. */

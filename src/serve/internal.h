@@ -29,5 +29,7 @@ const char *serve_param(const serve_ask *ask, const char *name, char *buf, size_
 bool serve_look(wr_serve *serve, wr_job_status *status, wr_http_out *out);
 void serve_unlook(wr_serve *serve, wr_job_status *status);
 
+/* The dashboard at "/" of the server that is open. */
+wr_status serve_ui_open(wr_serve *serve, wr_err *err);
 /* One answer a path; they are listed in serve.c. */
 void serve_status(const serve_ask *ask, wr_http_out *out);

@@ -92,7 +92,8 @@ static wr_status open_http(wr_serve *s, wr_err *err) {
         return WR_USER;
     }
     s->api = (wr_http_route){.path = "/api/", .prefix = true, .token = o->token, .max_body = 1 << 20, .self = s, .serve = on_http, .describe = describe};
-    return wr_http_server_get(o->world, &(wr_http_server_opts){.listen = o->listen}, &s->api, &s->http, err);
+    WR_TRY(wr_http_server_get(o->world, &(wr_http_server_opts){.listen = o->listen}, &s->api, &s->http, err));
+    return serve_ui_open(s, err);
 }
 
 /* ---- through the socket ---- */
@@ -131,7 +132,7 @@ wr_status wr_serve_open(const wr_serve_opts *opts, wr_serve **out, wr_err *err) 
 
 void wr_serve_close(wr_serve *s) {
     if (!s) return;
-    if (s->http) wr_http_route_remove(s->http, &s->api);
+    if (s->http) wr_http_route_remove(s->http, &s->root), wr_http_route_remove(s->http, &s->api);
     wr_http_server_release(s->http);
     wr_local_close(s->local);
     wr_observer_free(s->observer);

@@ -14,7 +14,7 @@ typedef struct wr_serve_opts {
     wr_world   *world;
     const char *name;                  /* of the job, if the script gives none */
     const char *listen;                /* 127.0.0.1:8080; NULL: no HTTP */
-    const char *token;                 /* asked of every request over HTTP; NULL: none, which an address of this machine only may have */
+    const char *token;                 /* asked of every request for figures over HTTP; NULL: none, which an address of this machine only may have */
     const char *state_dir;             /* NULL: no socket */
 } wr_serve_opts;
 wr_status   wr_serve_open(const wr_serve_opts *opts, wr_serve **out, wr_err *err); /* copies the struct, borrows the strings */
