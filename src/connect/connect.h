@@ -49,6 +49,8 @@ typedef struct wr_connect_ctx {
     const wr_refuse *refuse;         /* sinks: NULL: a row that cannot be taken is an error ('on-error' = 'fail') */
     bool         final_rows;         /* print: --final */
     bool         keeps;              /* sources: checkpoints are on, so lasting() will be called */
+    void       (*wake)(void *arg);   /* sources: there may be input now: `next` is asked at once, not after retry_us. Any thread, until close returns. NULL: in simulation */
+    void        *wake_arg;
     const char  *print_style;        /* result: "table", "jsonl", "changelog-jsonl", "changelog-csv" */
     void        *result_arg;         /* for an embedder's own result connector (wr_run_opts.result) */
 } wr_connect_ctx;

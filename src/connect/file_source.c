@@ -4,6 +4,8 @@
  *            something to give; in tail mode, when none has, the directory is looked at again every poll interval: new files become
  *            partitions, renamed ones keep theirs, one that became shorter than our position was truncated and begins anew,
  *            one that was removed is read to its end through the handle that is still open.
+ * At once    where the system tells of changes (sys/notify.h), a change makes the job ask again and the directory is looked at then; the interval stays for
+ *            file systems that do not tell.
  * Torn line  a last line without line break is a record when bounded, and waits for the rest when tailing.
  * Too long   a record longer than max-record-bytes is passed over piece by piece; one chunk tells the decoder where and how long.
  * Invariant  a partition's index never changes; `offset` counts uncompressed bytes handed out.
@@ -11,8 +13,10 @@
  * Thread     next, save, load: under the turn lock. decode: any worker; it sees only the chunk and what hangs on it.      */
 #define _GNU_SOURCE 1 /* memrchr */
 #include "connect/parts.h"
+#include "sys/notify.h"
+#include <stdatomic.h>
 
-enum { CHUNK_BYTES = (1 << 18) - 4096, OPEN_MAX_FILES = 64, RAW_SHOWN = 200, SAVE_VERSION = 1, HEADER_BYTES = 1 << 16, HEADER_BYTES_MAX = 16 << 20 };
+enum { CHUNK_BYTES = (1 << 18) - 4096, OPEN_MAX_FILES = 64, RAW_SHOWN = 200, SAVE_VERSION = 1, LOOK_FILE_US = 10, HEADER_BYTES = 1 << 16, HEADER_BYTES_MAX = 16 << 20 };
 
 typedef struct chunk_note { /* hangs on a chunk (rows_from): what decode may know of the file */
     wr_str   path;
@@ -52,6 +56,10 @@ typedef struct file_source {
     bool              tail, envelope, limited;
     size_t            chunk_bytes;
     int64_t           max_record_bytes, poll_us, last_look_us;
+    wr_notify        *notify;   /* tail; NULL: nobody tells */
+    _Atomic bool      changed;  /* it told */
+    void            (*wake)(void *arg);
+    void             *wake_arg;
     uint32_t          n_physical, n_cols, n_workers;
     const wr_schema  *schema;
     const wr_str     *metadata_keys;
@@ -65,12 +73,37 @@ typedef struct file_source {
 
 /* ---- the list of files ---- */
 
+/* Where new files may turn up: the directory that a name or a pattern stands in, and what is named itself, which may be a directory. */
+static void notify_paths(file_source *s) {
+    wr_sbuf dir = {0};
+    wr_str  rest = s->paths;
+    for (wr_str path; wr_str_next(&rest, ',', &path);) {
+        if (wr_str_starts(path, WR_STR("file://"))) path.ptr += 7, path.len -= 7;
+        size_t plain = 0;
+        while (plain < path.len && !strchr("*?[{\\", path.ptr[plain])) plain++;
+        wr_sbuf_clear(&dir);
+        wr_sbuf_add_str(&dir, path_dir((wr_str){path.ptr, plain}));
+        wr_notify_dir(s->notify, dir.at);
+        if (plain < path.len || !plain) continue;
+        wr_sbuf_clear(&dir);
+        wr_sbuf_add_str(&dir, path);
+        wr_notify_dir(s->notify, dir.at);
+    }
+    wr_sbuf_free(&dir);
+}
+
 static file_part *add_part(file_source *s, const char *path, const wr_file_info *info) {
     file_part *p = wr_calloc(1, sizeof *p);
     p->path = wr_strdup(path);
     p->inode = info->inode, p->device = info->device, p->size = info->size_bytes, p->mtime_us = info->mtime_us;
     p->limit = s->limited ? 0 : UINT64_MAX; /* a file that was not there at the limit */
     wr_arr_push(&s->parts, p);
+    if (s->notify) { /* a pattern may lead to many directories */
+        wr_sbuf dir = {0};
+        wr_sbuf_add_str(&dir, path_dir(wr_str_of(path)));
+        wr_notify_dir(s->notify, dir.at);
+        wr_sbuf_free(&dir);
+    }
     return p;
 }
 
@@ -400,9 +433,24 @@ static wr_status read_part(file_source *s, file_part *p, uint32_t index, wr_chun
     }
 }
 
+static void on_change(void *arg) {
+    file_source *s = arg;
+    atomic_store(&s->changed, true);
+    s->wake(s->wake_arg);
+}
+
+/* When the interval is over; when something changed, but not so often that looking at many files becomes the work. */
+static bool look_due(file_source *s) {
+    int64_t since_us = wr_mono_us(s->world) - s->last_look_us;
+    bool    due = since_us >= s->poll_us || (since_us >= (int64_t)s->parts.n * LOOK_FILE_US && atomic_load(&s->changed));
+    if (due) atomic_store(&s->changed, false);
+    return due;
+}
+
 static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *out, wr_next *state, int64_t *retry_us, wr_err *err) {
     file_source *s = (file_source *)base;
     *out = (wr_chunk){0};
+    wr_notify_arm(s->notify); /* before anything is read: what is written from now on wakes */
     uint32_t n_known = s->parts.n; /* `held` covers no more than these */
     for (int round = 0; round < 2; round++) {
         bool again;
@@ -422,7 +470,7 @@ static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *ou
                 again |= !p->done && !p->at_end;
             }
         } while (again);
-        if (!s->tail || round || wr_mono_us(s->world) - s->last_look_us < s->poll_us) break;
+        if (!s->tail || round || !look_due(s)) break;
         WR_TRY(look(s, err));
     }
     bool all_done = !s->tail && !s->limited;
@@ -673,6 +721,7 @@ static void source_describe(wr_source *base, wr_sbuf *out) {
 
 static void source_close(wr_source *base) {
     file_source *s = (file_source *)base;
+    wr_notify_close(s->notify);
     for (uint32_t i = 0; i < s->parts.n; i++) free_part(s, s->parts.at[i]);
     wr_arr_free(&s->parts);
     for (uint32_t i = 0; s->decoders && i < s->n_workers; i++)
@@ -746,6 +795,11 @@ wr_status file_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source
     if (!wr_format_metadata_pick(format, t->schema, t->n_physical, t->metadata_keys, t->at, ctx->arena, &opts.metadata, &opts.metadata_keys, ctx->diags)) status = WR_USER;
     for (uint32_t i = 0; i < s->n_workers && status == WR_OK; i++) status = format->decoder_new(&opts, &s->decoders[i], ctx->diags);
     if (status == WR_UNSUPPORTED) status = WR_USER;
+    if (s->tail && ctx->wake) {
+        s->wake = ctx->wake, s->wake_arg = ctx->wake_arg;
+        s->notify = wr_notify_new(on_change, s);
+        notify_paths(s);
+    }
     file_list found = {0};
     if (status == WR_OK) {
         status = file_list_find(s->world, s->paths, !s->tail, &found, err);

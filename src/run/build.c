@@ -430,7 +430,6 @@ void job_unbuild(wr_job *job) {
         }
         for (uint32_t i = 0; w->source_progs && i < job->n_sources; i++)
             if (w->source_progs[i]) wr_prog_free(w->source_progs[i]);
-        if (w->bell) wr_bell_free(w->bell);
     }
     for (uint32_t e = 0; job->edges && e < job->n_edges; e++)
         for (uint32_t i = 0; i < job->n_workers * job->n_workers; i++) queue_free(job->edges[e].queues[i]);

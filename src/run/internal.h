@@ -157,6 +157,8 @@ typedef struct source {
     int64_t         wm, first_us;
     bool            wm_idle, ended, waiting, held; /* held: not read at all (wr_run_opts.until) */
     int64_t         retry_at_us;
+    wr_job         *job;
+    _Atomic bool    woken;                 /* the connector said that there may be input: retry_at_us is not waited for */
     refuser         refused;               /* under turn_lock */
     uint64_t        records;               /* published */
     WR_ARR(uint32_t) again;                /* letters that are to be put back, by index in the request; under turn_lock */

@@ -105,6 +105,7 @@ void wr_job_free(wr_job *job) {
     again_free(job);
     image_close(job);
     if (job->sources) sources_close(job);
+    for (uint32_t k = 0; job->workers && k < job->n_workers; k++) wr_bell_free(job->workers[k].bell); /* sources ring them (wr_connect_ctx.wake) */
     wr_mutex_free(job->turn_lock);
     wr_mutex_free(job->err_lock);
     wr_mutex_free(job->snap_lock);

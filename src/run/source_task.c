@@ -58,6 +58,17 @@ bool sources_at_limit(wr_job *job) {
     return all;
 }
 
+/* From a thread of the connector. A worker that is about to sleep looks at `woken` after it has said so, and one that does not sleep comes by soon. */
+static void wake(void *arg) {
+    source *s = arg;
+    atomic_store(&s->woken, true);
+    for (uint32_t k = 0; k < s->job->n_workers; k++) {
+        if (!atomic_load(&s->job->workers[k].asleep)) continue;
+        wr_bell_ring(s->job->workers[k].bell);
+        return;
+    }
+}
+
 static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     s->wm = s->first_us = WR_TIME_MIN;
     WR_TRY(pace_start(job, s, err));
@@ -69,7 +80,8 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
     *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = &job->buffer_acct, .diags = job->opts.diags, .tz = job->plan->tz,
                             .n_workers = job->n_workers, .batch_rows = job->batch_rows, .chunk_bytes = job->opts.chunk_bytes, .bounded_override = job->opts.force_bounded,
-                            .tail_override = job->opts.force_tail, .keeps = job->opts.state_dir != NULL};
+                            .tail_override = job->opts.force_tail, .keeps = job->opts.state_dir != NULL, .wake = job->opts.simulate ? NULL : wake, .wake_arg = s};
+    s->job = job;
     WR_TRY(c->source_new(&info, ctx, &s->src, err));
     s->refused.table = info.name;
     (void)wr_refusal_policy_read(&info.options, &s->refused.policy, job->opts.diags);
@@ -177,7 +189,7 @@ static const uint64_t *held_partitions(source *s, uint64_t *bits, uint32_t words
 /* ---- assign ---- */
 static bool readable(wr_job *job, source *s, int64_t now_us) {
     if (s->ended || s->held || job->opts.again_only || job->opts.again || pace_holds(job, s, now_us)) return false;
-    return !s->src || now_us >= s->retry_at_us || job->opts.simulate;
+    return !s->src || now_us >= s->retry_at_us || atomic_load(&s->woken) || job->opts.simulate;
 }
 
 /* The source furthest behind in event time; sources without watermarks take their turn in rotation. */
@@ -204,6 +216,7 @@ static wr_status read_next(wr_job *job, source *s, turn *t, bool *got, wr_err *e
     const uint64_t *held = held_partitions(s, bits, WORDS);
     wr_next         state;
     int64_t         retry_us = 10000;
+    atomic_store(&s->woken, false); /* what comes from now on wakes again */
     WR_TRY(s->src->vt->next(s->src, held, &t->chunk, &state, &retry_us, err));
     if (state == WR_NEXT_WAIT && held) WR_TRY(s->src->vt->next(s->src, NULL, &t->chunk, &state, &retry_us, err));
     int64_t now = wr_mono_us(job->opts.world);

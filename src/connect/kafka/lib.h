@@ -13,7 +13,7 @@
     F(version) F(err2str) F(fatal_error) F(conf_new) F(conf_destroy) F(conf_set) F(conf_set_opaque) F(conf_set_log_cb) F(conf_set_error_cb)                      \
     F(conf_set_dr_msg_cb) F(new) F(destroy) F(opaque) F(topic_partition_list_new) F(topic_partition_list_add) F(topic_partition_list_destroy)         \
     F(metadata) F(metadata_destroy) F(query_watermark_offsets) F(get_watermark_offsets) F(offsets_for_times) F(committed) F(commit)                   \
-    F(incremental_assign) F(poll_set_consumer) F(queue_get_partition) F(queue_forward) F(queue_destroy) F(consume_batch_queue) F(consumer_poll)       \
+    F(incremental_assign) F(poll_set_consumer) F(queue_get_partition) F(queue_forward) F(queue_destroy) F(queue_cb_event_enable) F(consume_batch_queue) F(consumer_poll)       \
     F(message_destroy) F(message_timestamp) F(message_headers) F(header_get_all) F(poll) F(flush) F(purge) F(outq_len) F(produceva)                   \
     F(init_transactions) F(begin_transaction) F(commit_transaction) F(abort_transaction) F(send_offsets_to_transaction)                               \
     F(consumer_group_metadata_new) F(consumer_group_metadata_destroy) F(error_code) F(error_is_fatal) F(error_is_retriable)                           \

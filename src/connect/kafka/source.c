@@ -62,6 +62,8 @@ typedef struct kafka_source {
     uint32_t              turn, n_assigned, queue_messages; /* of a partition's queue */
     int64_t               knocked_us;
     int64_t               wait_us, charged;
+    void                (*wake)(void *arg); /* wr_connect_ctx */
+    void                 *wake_arg;
     bool                  loaded;     /* positions came from a checkpoint */
     /* the discovery */
     void                 *thread;
@@ -288,6 +290,13 @@ static wr_status check_starts(const kafka_source *s, wr_err *err) {
     return WR_OK;
 }
 
+/* From a thread of librdkafka: a queue that was empty has something. */
+static void on_messages(rd_kafka_t *rk, void *arg) {
+    kafka_source *s = arg;
+    (void)rk;
+    s->wake(s->wake_arg);
+}
+
 static wr_status assign_new(kafka_source *s, wr_err *err) {
     if (s->n_assigned == s->parts.n) return WR_OK;
     WR_TRY(check_starts(s, err));
@@ -297,6 +306,7 @@ static wr_status assign_new(kafka_source *s, wr_err *err) {
         if (p->done) continue;
         p->queue = kafka.queue_get_partition(s->reader.rk, p->topic, p->partition);
         if (p->queue) kafka.queue_forward(p->queue, NULL);
+        if (p->queue && s->wake) kafka.queue_cb_event_enable(p->queue, on_messages, s);
         kafka.topic_partition_list_add(list, p->topic, p->partition)->offset = p->next;
     }
     s->n_assigned = s->parts.n;
@@ -760,7 +770,7 @@ wr_status kafka_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sourc
     static const message_key keys[] = {{"topic", MESSAGE_TEXT}, {"partition", MESSAGE_INT}, {"offset", MESSAGE_BIGINT}, {"timestamp", MESSAGE_TIME}, {"timestamp-type", MESSAGE_TEXT},
                                        {"headers", MESSAGE_HEADERS}, {"leader-epoch", MESSAGE_INT}, {0}};
     kafka_source *s = wr_calloc(1, sizeof *s);
-    *s = (kafka_source){.base = {&source_vt}, .world = ctx->world, .acct = ctx->acct, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .wait_us = WAIT_US, .bell = wr_bell_new(),
+    *s = (kafka_source){.base = {&source_vt}, .world = ctx->world, .acct = ctx->acct, .arena = wr_arena_new(NULL), .table = t->name, .at = t->at, .wait_us = WAIT_US, .wake = ctx->wake, .wake_arg = ctx->wake_arg, .bell = wr_bell_new(),
                         .lock = wr_mutex_new()};
     wr_status status = message_reader_open(&s->messages, t, keys, kafka_is_upsert(t), s->arena, ctx);
     s->headers = status == WR_OK && message_reader_wants(&s->messages, "headers");

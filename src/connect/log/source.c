@@ -3,11 +3,12 @@
  * Idea       next() copies whole batches, unchecked; decode() checks their sums, unpacks and decodes them, on any worker. A batch may begin before the position, or go
  *            beyond the end that was asked for: the note of the chunk says which offsets are meant.
  * Start      each partition's first offset is made a number when the source is made: it is what the checkpoint says.
- * Tail       at the visible end the log's `commits` is looked at again, up to 500 times a second, 50 times when it is at rest.
+ * Tail       at the visible end the log's `commits` is looked at again when it has changed (sys/notify.h), and 50 times a second where nobody tells.
  * Positions  with the log's id: one that was made anew at the same place is refused.
  * Bounds     one chunk of CHUNK_BYTES, unpacked CHUNK_RAW_BYTES, or of one batch; what the cursors read ahead (16 MiB over all partitions), charged.
  * Thread     next, save, load: under the turn lock; decode: any worker, sees only the chunk and what is its own.                                  */
 #include "connect/log/connector.h"
+#include "sys/notify.h"
 #include <inttypes.h>
 
 enum { CHUNK_BYTES = 256 * 1024, CHUNK_RAW_BYTES = 4 << 20, SAVE_VERSION = 1, WAIT_US = 2000, WAIT_MAX_US = 20000, PIECES_MAX = 512 };
@@ -49,6 +50,7 @@ typedef struct log_source {
     log_source_part  *parts;
     int               start, stop;
     int64_t           start_ms, stop_ms, wait_us;
+    wr_notify        *notify; /* of the log's directory; NULL: nobody tells */
     wr_str            start_offsets, stop_offsets;
 } log_source;
 
@@ -84,6 +86,13 @@ static void set_part(log_source *s, uint32_t p, int64_t next, int64_t first, int
     log_source_part *part = &s->parts[p];
     wr_log_cursor_free(part->cursor);
     *part = (log_source_part){.cursor = wr_log_cursor_new(s->view, p, next), .next = next, .first = first, .end = end, .done = next >= end};
+}
+
+/* Who appends, in this process or another one, wakes the job: `commits` changes. */
+static void watch(log_source *s, wr_connect_ctx *ctx) {
+    if (!ctx->wake || s->bounded) return;
+    s->notify = wr_notify_new(ctx->wake, ctx->wake_arg);
+    wr_notify_dir(s->notify, s->path);
 }
 
 static wr_status begin(log_source *s, wr_err *err) {
@@ -167,6 +176,7 @@ static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *ou
     log_source *s = (log_source *)base;
     wr_status   status = WR_OK;
     *out = (wr_chunk){0};
+    wr_notify_arm(s->notify);
     if (s->feed.self && !s->limited && !s->reads_only) WR_TRY(s->feed.tend(s->feed.self, err));
     bool got = read_next(s, held, out, &status, err);
     if (!got && status == WR_OK && (status = wr_log_view_refresh(s->view, err)) == WR_OK) got = read_next(s, held, out, &status, err);
@@ -387,6 +397,7 @@ static void source_describe(wr_source *base, wr_sbuf *out) {
 
 static void source_close(wr_source *base) {
     log_source *s = (log_source *)base;
+    wr_notify_close(s->notify);
     if (s->feed.self) s->feed.close(s->feed.self);
     for (uint32_t p = 0; s->parts && p < s->n_parts; p++) wr_log_cursor_free(s->parts[p].cursor);
     for (uint32_t i = 0; s->batches && i < s->messages.n; i++) wr_log_batch_free(&s->batches[i]);
@@ -451,6 +462,7 @@ static wr_status source_new(const wr_table_info *t, wr_connect_ctx *ctx, const l
     s->batches = wr_calloc(s->messages.n, sizeof *s->batches);
     if (status == WR_OK) status = read_modes(s, t, ctx);
     if (status == WR_OK) status = at_table(s, begin(s, err), err);
+    if (status == WR_OK) watch(s, ctx);
     if (status != WR_OK) {
         source_close(&s->base);
         return status;
