@@ -7,6 +7,7 @@
  * Invariant  every node has a bill; a stateless one says so. A refusal is an error diagnostic; the plan is still given for explain.
  * Memory     parts live in the arena given.                                                                                   */
 #include "plan/physical.h"
+#include "state/versions.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -650,6 +651,42 @@ static void bill_normalize(account *a) {
     snprintf(b->keeps, sizeof b->keeps, o->materialize ? "the rows of a key" : "the last row a key");
 }
 
+/* An entry of the index by key, and the row with its key in order. */
+static void bill_view(account *a) {
+    const wr_p_view      *v = &a->n->view;
+    const wr_input_facts *f = a->in[0];
+    const wr_schema      *s = &a->n->inputs[0].node->schema;
+    uint32_t             *all = wr_calloc(s->n + 1, sizeof *all);
+    for (uint32_t i = 0; i < s->n; i++) all[i] = i;
+    uint32_t n_key = v->n_key ? v->n_key : s->n;
+    double   key = key_len(a, 0, v->n_key ? v->key : all, n_key), row = row_len(a, 0);
+    wr_free(all);
+    wr_bill *b = a->b;
+    wr_units u;
+    if (v->n_key) {
+        by_keys(a, a->n->inputs[0].node, v->key, v->n_key, 0, false);
+        u = keys_units(a, 0, v->key, v->n_key);
+        if (f) u.now = WR_MAX(u.now - (f->upserts > 0 ? 0 : whole(a, f->removed)), 0.0);
+    } else {
+        b->bound = WR_BOUND_NOTHING;
+        snprintf(b->bounded_by, sizeof b->bounded_by, "nothing");
+        u = f ? distinct(a, 0, -1, f->rows, WR_MAX(f->added - f->removed, 0.0), f->half_rows, 0) : (wr_units){.kind = WR_UNITS_ROWS, .rate = rate_of(a, 0)};
+    }
+    if (v->time_col >= 0) {
+        char t[48];
+        text_us(t, sizeof t, (double)v->retention_us);
+        u = rows_within(a, 0, (double)v->retention_us);
+        b->bound = WR_BOUND_TIME;
+        b->retention_us = (double)v->retention_us;
+        snprintf(b->bounded_by, sizeof b->bounded_by, "rows of the last %s of event time ('retention')", t);
+    }
+    double entry = wr_kmap_entry_bytes(16, key) + wr_versions_row_bytes(key, row);
+    b->windows = 1;
+    b->key_bytes = entry;
+    add_part(a, true, entry, KEY_HEAD + key + row, u, "a row of the view");
+    snprintf(b->keeps, sizeof b->keeps, "the rows of the view, for readers");
+}
+
 static void bill_lookup(account *a) {
     const wr_lookup_join_opts *o = &a->n->lookup.opts;
     const wr_p_lookup         *l = &a->n->lookup;
@@ -837,6 +874,7 @@ static void bill_node(wr_pnode *n, const wr_bill_facts *facts, wr_arena *arena) 
     case WR_P_TOP_N: bill_top_n(&a); break;
     case WR_P_DEDUP: bill_dedup(&a); break;
     case WR_P_NORMALIZE: bill_normalize(&a); break;
+    case WR_P_VIEW: bill_view(&a); break;
     case WR_P_MATCH: bill_match(&a); break;
     case WR_P_OVER: bill_over(&a); break;
     case WR_P_LOOKUP_JOIN: bill_lookup(&a); break;
@@ -953,6 +991,7 @@ void ph_bill(phys *h) {
             if (s[0] == SIDE_NOTHING || s[1] == SIDE_NOTHING) refuse_unbounded(h, n, s);
         }
         if (keeps_all(n) && !h->p->accept_unbounded && n->bill.in[0].bound == SIDE_NOTHING) refuse_all_rows(h, n);
+        if (n->kind == WR_P_VIEW && !h->p->accept_unbounded) ph_view_bounds(h, n);
         bool ends = ph_info(h, n)->bounded && pl_is_batch(h->p);
         if (n->kind == WR_P_MATCH && !h->p->accept_unbounded && !ends && !n->match.within_us && pl_match_endless(&n->match)) refuse_endless_match(h, n);
         bill_node(n, NULL, h->p->arena);

@@ -103,6 +103,10 @@ bool wr_bill_watch_of(const wr_pnode *n, uint32_t input, wr_bill_watch *w) {
         watch_ttl(w, n->dedup.ttl_us, n->dedup.ttl_event_time);
         if (!n->dedup.keep_last && n->dedup.time_col >= 0) w->keep_us = 0, w->time_col = n->dedup.time_col;
         break;
+    case WR_P_VIEW:
+        watch_keys(w, n->view.key, n->view.n_key);
+        if (n->view.time_col >= 0) watch_time(w, n->view.time_col, n->view.retention_us, n->view.retention_us);
+        break;
     case WR_P_NORMALIZE: watch_keys(w, n->normalize.keys, n->normalize.n_keys); break;
     case WR_P_MATCH:
         watch_keys(w, n->match.keys, n->match.n_keys);

@@ -93,6 +93,7 @@ void wr_plan_check(const wr_job_plan *job, wr_diags *d) {
             wr_diags_add(d, WR_SEV_NOTE, "WR114", n->at, "%.*s is asked when a row comes: a replay finds what it holds then", WR_FMT(n->lookup.from.table->name));
         check_state(n, d);
         if (n->kind == WR_P_SINK) check_sink(n, d);
+        if (n->kind == WR_P_VIEW) wr_diags_add(d, WR_SEV_NOTE, "WR112", n->at, "materialized view '%.*s', with checkpoints: exactly once", WR_FMT(n->view.table->name));
         check_refused(n, d);
         if (n->kind == WR_P_LIMIT) note(d, WR_SEV_NOTE, n->at, "WR113", "LIMIT without ORDER BY keeps the first rows that arrive: which ones depends on timing between partitions", NULL);
     }

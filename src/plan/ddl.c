@@ -338,24 +338,31 @@ bool pl_create_table(pl *p, const wr_ast_stmt *s) {
     return !pl_is_broken(p, t->name);
 }
 
-void pl_create_view(pl *p, const wr_ast_stmt *s) {
+bool pl_create_view(pl *p, const wr_ast_stmt *s) {
     const wr_ast_create_view *c = &s->create_view;
     wr_str                    name;
-    if (!pl_object_name(p, &c->name, &name)) return;
+    if (!pl_object_name(p, &c->name, &name)) return false;
     wr_table *t = wr_new(p->arena, wr_table);
+    draft     d = {0};
     wr_str   *columns = wr_new_n(p->arena, wr_str, c->columns.n);
     for (uint32_t i = 0; i < c->columns.n; i++) columns[i] = c->columns.at[i].name.text;
     *t = (wr_table){.name = name, .at = c->name.at, .watermark_column = -1, .is_view = true, .is_materialized = c->materialized, .query = c->query,
                     .home_catalog = wr_catalog_current(p->ctx->catalog)->catalog, .home_database = wr_catalog_current(p->ctx->catalog)->database, .n_view_columns = c->columns.n, .view_columns = columns, .connector = WR_STR(""), .format = WR_STR("")};
+    for (uint32_t i = 0; i < c->options.n; i++) pl_draft_option(p, &d, &c->options.at[i]);
+    t->n_options = d.options.n, t->options = d.options.at;
     uint32_t errors = p->diags->n_errors;
-    lnode   *n = pl_bind_query(p, c->query, NULL, false); /* errors are told here, once */
+    if (!pl_check_view_options(p, t)) {
+        pl_mark_broken(p, name);
+        return false;
+    }
+    lnode *n = pl_bind_query(p, c->query, NULL, false); /* errors are told here, once */
     if (n && c->columns.n && c->columns.n != n->schema.n) {
         pl_error(p, "42601", c->name.at, "view '%.*s' names %u columns, but its query has %u", WR_FMT(name), c->columns.n, n->schema.n);
         n = NULL;
     }
     if (!n || p->diags->n_errors > errors) {
         pl_mark_broken(p, name);
-        return;
+        return false;
     }
-    add_object(p, t, c->if_not_exists, c->or_replace || c->or_alter, c->name.at);
+    return add_object(p, t, c->if_not_exists, c->or_replace || c->or_alter, c->name.at) && wr_catalog_find(p->ctx->catalog, t->name) == t;
 }

@@ -73,6 +73,10 @@ static void guarantees(const wr_job_plan *job, wr_sbuf *b) {
     bool any = false;
     for (uint32_t i = 0; i < job->nodes.n; i++) {
         const wr_pnode *n = job->nodes.at[i];
+        if (n->kind == WR_P_VIEW) {
+            wr_sbuf_printf(b, "%s  %.*s: exactly once (the rows of a materialized view are part of the checkpoint)\n", any ? "" : "With a state directory, from sources to sinks:\n", WR_FMT(n->view.table->name));
+            any = true;
+        }
         if (n->kind != WR_P_SINK || n->sink.is_result || !n->sink.table) continue;
         wr_sbuf why = {0};
         const char *what = wr_plan_guarantee(n, &why);
@@ -101,7 +105,7 @@ static void refused(const wr_job_plan *job, wr_sbuf *b) {
 void wr_plan_explain(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out) {
     bool *seen = wr_calloc(job->nodes.n + 1, sizeof *seen);
     for (uint32_t i = 0; i < job->nodes.n; i++)
-        if (job->nodes.at[i]->kind == WR_P_SINK) tree(job->nodes.at[i], NULL, "", "", "", seen, 0, out);
+        if (job->nodes.at[i]->kind == WR_P_SINK || job->nodes.at[i]->kind == WR_P_VIEW) tree(job->nodes.at[i], NULL, "", "", "", seen, 0, out);
     wr_free(seen);
     pl_bill_text(job, env, out);
     guarantees(job, out);

@@ -146,6 +146,10 @@ static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, b
         break;
     case WR_P_WINDOW_TVF: put_window(b, &n->window_tvf, in, false); break;
     case WR_P_UNNEST: wr_sbuf_printf(b, "%.*s%s", WR_FMT(in->cols[n->unnest.col].name), n->unnest.outer ? " or null" : ""); break;
+    case WR_P_VIEW:
+        wr_sbuf_printf(b, "%.*s by ", WR_FMT(n->view.table->name)), put_cols(b, in, n->view.key, n->view.n_key);
+        if (n->view.time_col >= 0) wr_sbuf_printf(b, " until %.*s", WR_FMT(in->cols[n->view.time_col].name));
+        break;
     case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: case WR_P_LOCAL_AGG: case WR_P_SPREAD: case WR_P_KEEP: break;
     }
     wr_sbuf_printf(b, " of (%.*s)", WR_FMT(rows));
@@ -378,7 +382,7 @@ bool wr_identity_layout(const wr_identities *x, const wr_pnode *n, wr_sbuf *out)
     case WR_P_GROUP_AGG: layout_aggs(x, n, n->group_agg.aggs, n->group_agg.n_aggs, n->group_agg.retract_input, out); return true;
     case WR_P_WINDOW_AGG: layout_aggs(x, n, n->window_agg.aggs, n->window_agg.n_aggs, n->window_agg.retract_input, out); return true;
     case WR_P_INTERVAL_JOIN: case WR_P_TEMPORAL_JOIN: case WR_P_JOIN: case WR_P_WINDOW_JOIN: case WR_P_TOP_N: case WR_P_DEDUP: case WR_P_NORMALIZE:
-    case WR_P_TIME_SORT: case WR_P_LIMIT: case WR_P_MATCH:
+    case WR_P_TIME_SORT: case WR_P_LIMIT: case WR_P_MATCH: case WR_P_VIEW:
         layout_rows(x, n, out);
         return true;
     case WR_P_OVER: /* whole rows wait; what functions keep of those that came out depends on the functions and their order */

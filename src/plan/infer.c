@@ -25,6 +25,7 @@ static bool asks(phys *h, const wr_pnode *c, uint32_t input) {
     case WR_P_CALC: return c->calc.kinds || ci->needs_before || !ci->has_key || (c->calc.filter && !only_key_columns(c->calc.filter, in));
     case WR_P_KEEP: return ci->needs_before || !ci->has_key || (c->keep.calc.filter && !only_key_columns(c->keep.calc.filter, in));
     case WR_P_SINK:
+    case WR_P_VIEW:
     case WR_P_SPREAD: return ci->needs_before;
     case WR_P_NORMALIZE: return c->normalize.materialize;
     case WR_P_TEMPORAL_JOIN: return false;
@@ -69,6 +70,7 @@ static void set_changes(phys *h, wr_pnode *n) {
     case WR_P_LIMIT:
     case WR_P_UNNEST:
     case WR_P_SPREAD:
+    case WR_P_VIEW:
     case WR_P_SINK: n->changes = i->updating ? of_inputs(n) : WR_CHANGES_APPEND; return;
     default: before = true; break;
     }

@@ -134,7 +134,7 @@ static void find_columns(const wr_lineage *x, const wr_pnode *n) {
             for (uint32_t i = 0; i < n->schema.n; i++) add(x, bits_of(x, n, i), n->union_inputs[k].node, (int32_t)i);
         return;
     case WR_P_WINDOW_TVF: from_input(x, n, (int32_t)n->window_tvf.time_col); return;
-    case WR_P_DEDUP: case WR_P_NORMALIZE: case WR_P_LIMIT: case WR_P_TIME_SORT: case WR_P_SINK: case WR_P_LOCAL_AGG: case WR_P_SPREAD: from_input(x, n, -1); return;
+    case WR_P_DEDUP: case WR_P_NORMALIZE: case WR_P_LIMIT: case WR_P_TIME_SORT: case WR_P_SINK: case WR_P_VIEW: case WR_P_LOCAL_AGG: case WR_P_SPREAD: from_input(x, n, -1); return;
     }
 }
 
@@ -176,7 +176,7 @@ static wr_arrival order_of(const wr_lineage *x, const wr_pnode *n) {
     if (n->kind == WR_P_UNION) return union_order(x, n);
     const wr_pinput *in = &n->inputs[0];
     wr_arrival       was = x->of[in->node->index].arrival;
-    if (n->kind == WR_P_SINK) return was; /* whatever way: rows of one worker stay in order */
+    if (n->kind == WR_P_SINK || n->kind == WR_P_VIEW) return was; /* whatever way: rows of one worker stay in order */
     if (n->kind == WR_P_SPREAD) return (wr_arrival){0};
     if (n->kind == WR_P_LOOKUP_JOIN && !n->lookup.opts.ordered) return (wr_arrival){0};
     if (in->exchange == WR_X_GATHER || n->single) return (wr_arrival){.order = WR_ORDER_ALL};

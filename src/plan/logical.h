@@ -312,7 +312,7 @@ wr_str pl_table_option(const wr_table *t, const char *key);
 bool     pl_create_table(pl *p, const wr_ast_stmt *s); /* true: there is a new table */
 void     pl_alter(pl *p, const wr_ast_stmt *s); /* alter.c */
 const wr_table *pl_table_with(pl *p, const wr_table *t, const wr_ast_hints *hints);
-void     pl_create_view(pl *p, const wr_ast_stmt *s);
+bool     pl_create_view(pl *p, const wr_ast_stmt *s);
 bool     pl_object_name(pl *p, const wr_ast_name *name, wr_str *out); /* what the catalog knows it by */
 wr_space *pl_catalog_named(pl *p, const wr_ast_ident *name);                     /* NULL after a diagnostic */
 bool      pl_has_database(const pl *p, const wr_ast_name *name);                 /* of an object's name: for IF EXISTS; a name too long is told elsewhere */
@@ -347,6 +347,7 @@ bool     pl_lookup_table(pl *p, const lnode *scan, wr_span at, wr_lookup_join_op
 typedef struct lsink { const wr_table *table; bool is_result; lnode *root; wr_schema write_schema; wr_span at; uint32_t n_hidden, n_order; const wr_sort_key *order; } lsink;
 typedef WR_ARR(lsink) lsinks;
 wr_job_plan *pl_physical(pl *p, lsinks *sinks);
+bool     pl_check_view_options(pl *p, const wr_table *view); /* view.c */
 /* bill.c */
 /* explain_bill.c */
 void     pl_bill_text(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out);

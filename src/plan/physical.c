@@ -177,6 +177,7 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
         wr_sbuf_printf(b, " %u %d%d", n->spread.ways, n->spread.replicate, n->spread.retract_input);
         put_expr(b, n->spread.hot);
         break;
+    case WR_P_VIEW: wr_sbuf_printf(b, " %.*s", WR_FMT(n->view.table->name)); break;
     case WR_P_SINK: wr_sbuf_printf(b, " %.*s at %u:%u", n->sink.is_result ? 6 : (int)n->sink.table->name.len, n->sink.is_result ? "result" : n->sink.table->name.ptr, n->at.line, n->at.col); break;
     }
 }
@@ -192,6 +193,7 @@ static void make_id(phys *h, wr_pnode *n) { /* from meaning: what it does, by na
     }
     for (uint32_t i = 0; i < n->n_union; i++) wr_sbuf_printf(&b, "|%s", n->union_inputs[i].node->id);
     if (n->kind == WR_P_SOURCE) snprintf(n->id, sizeof n->id, "source-%.*s", (int)WR_MIN(n->source.table->name.len, 36u), n->source.table->name.ptr);
+    else if (n->kind == WR_P_VIEW) snprintf(n->id, sizeof n->id, "view-%.*s", (int)WR_MIN(n->view.table->name.len, 36u), n->view.table->name.ptr);
     else if (n->kind == WR_P_SINK && !n->sink.is_result) snprintf(n->id, sizeof n->id, "sink-%.*s", (int)WR_MIN(n->sink.table->name.len, 36u), n->sink.table->name.ptr);
     else snprintf(n->id, sizeof n->id, "%s-%08x", wr_pnode_kind_name(n->kind), (unsigned)(wr_hash_bytes(b.at, b.len) >> 32));
     wr_sbuf_free(&b);
@@ -834,6 +836,10 @@ static void refuse_updates(phys *h, const lsink *s, const wr_pnode *in) {
 static void build_sink(phys *h, lsink *s) {
     pl       *p = h->p;
     wr_pnode *in = ph_build(h, s->root);
+    if (!s->is_result && s->table->is_view) {
+        ph_view(h, s, in);
+        return;
+    }
     pinfo    *fi = ph_info(h, in);
     int       takes = 2;
     bool      parallel = false;

@@ -35,6 +35,9 @@ void      ph_title(const wr_pnode *n, char out[160]);
 void      ph_infer(phys *h);
 void      ph_bill(phys *h);
 wr_pnode *ph_build(phys *h, lnode *n);
+/* view.c */
+void      ph_view(phys *h, const lsink *s, wr_pnode *in);
+void      ph_view_bounds(phys *h, const wr_pnode *view);  /* an error, if nothing bounds its rows */
 /* user_functions.c: diagnostics for what a function of the user cannot do here */
 void      ph_check_user_aggs(phys *h, const wr_pnode *n);
 void      ph_check_unnest(phys *h, const wr_pnode *n);

@@ -299,6 +299,39 @@ static bool select_into(driver *d, const wr_ast_stmt *s, lsinks *into) {
     return true;
 }
 
+/* A view that is dropped, or takes another's name, before its job was planned. */
+static void forget_pending(driver *d, wr_str name) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < d->pending.n; i++)
+        if (!d->pending.at[i].table || !d->pending.at[i].table->is_view || !wr_str_eq(d->pending.at[i].table->name, name)) d->pending.at[n++] = d->pending.at[i];
+    d->pending.n = n;
+}
+
+/* CREATE MATERIALIZED VIEW, once the view is there: other queries read it as any view; its own rows are kept by the job. */
+static void materialize(driver *d, const wr_ast_stmt *s) {
+    pl                       *p = &d->p;
+    const wr_ast_create_view *c = &s->create_view;
+    wr_str                    name;
+    if (!pl_object_name(p, &c->name, &name)) return;
+    if (c->or_replace || c->or_alter) forget_pending(d, name);
+    if (!c->materialized) return;
+    const wr_table *t = wr_catalog_find(p->ctx->catalog, name);
+    lnode          *q = pl_bind_query(p, c->query, NULL, true);
+    wr_ast_idents columns = {0};
+    for (uint32_t i = 0; i < c->columns.n; i++) wr_arr_apush(p->arena, &columns, c->columns.at[i].name);
+    if (q) q = pl_rename_columns(p, q, &columns, c->name.at);
+    for (uint32_t i = 0; q && i < q->schema.n; i++)
+        if (wr_schema_find(&q->schema, q->schema.fields[i].name) != (int)i) {
+            pl_error(p, "42701", c->name.at, "two columns of materialized view '%.*s' have the name '%.*s'", WR_FMT(name), WR_FMT(q->schema.fields[i].name));
+            wr_diags_hint(p->diags, "name its columns: CREATE MATERIALIZED VIEW v (a, b) AS ..., or SELECT ... AS b");
+            q = NULL;
+        }
+    if (q) q = pl_optimize(p, q);
+    if (!q) return;
+    if (!d->pending.n) d->pending_at = s->at;
+    wr_arr_apush(p->arena, &d->pending, (lsink){.table = t, .root = q, .write_schema = q->schema, .at = c->name.at});
+}
+
 static void gather(driver *d, const wr_ast_stmt *s) {
     if (!d->pending.n) d->pending_at = s->at;
     insert(d, s, &d->pending);
@@ -355,6 +388,7 @@ static void drop(driver *d, const wr_ast_stmt *s) {
         return;
     }
     wr_catalog_drop(p->ctx->catalog, name);
+    if (t->is_materialized) forget_pending(d, name);
 }
 
 /* CREATE TABLE t AS query, once t is there: INSERT INTO t (columns of the query) query. */
@@ -378,7 +412,9 @@ static void statement(driver *d, const wr_ast_stmt *s) {
     case WR_STMT_CREATE_TABLE:
         if (pl_create_table(p, s) && s->create_table.as) gather(d, fill_table(p, s));
         return;
-    case WR_STMT_CREATE_VIEW: pl_create_view(p, s); return;
+    case WR_STMT_CREATE_VIEW:
+        if (pl_create_view(p, s)) materialize(d, s);
+        return;
     case WR_STMT_DROP: drop(d, s); return;
     case WR_STMT_SET:
     case WR_STMT_RESET: set(d, s); return;

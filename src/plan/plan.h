@@ -13,7 +13,7 @@
 typedef enum wr_pnode_kind {
     WR_P_SOURCE, WR_P_VALUES, WR_P_CALC, WR_P_WINDOW_TVF, WR_P_WINDOW_AGG, WR_P_GROUP_AGG, WR_P_INTERVAL_JOIN, WR_P_TEMPORAL_JOIN, WR_P_JOIN,
     WR_P_WINDOW_JOIN, WR_P_TOP_N, WR_P_DEDUP, WR_P_NORMALIZE, WR_P_LIMIT, WR_P_TIME_SORT, WR_P_UNION, WR_P_SINK, WR_P_LOCAL_AGG, WR_P_UNNEST, WR_P_OVER, WR_P_MATCH,
-    WR_P_SPREAD, WR_P_LOOKUP_JOIN, WR_P_KEEP,
+    WR_P_SPREAD, WR_P_LOOKUP_JOIN, WR_P_KEEP, WR_P_VIEW,
 } wr_pnode_kind;
 const char *wr_pnode_kind_name(wr_pnode_kind kind); /* "window_agg" */
 
@@ -52,6 +52,15 @@ typedef struct wr_p_lookup {
     const uint32_t     *table_keys;    /* decoded column of each key */
     wr_lookup_join_opts opts;
 } wr_p_lookup;
+
+typedef struct wr_p_view {             /* CREATE MATERIALIZED VIEW: the end of a path, as a sink is; connect/view/view.h has its rows */
+    const wr_table *table;
+    wr_str          query;             /* its text */
+    uint32_t        n_key;             /* 0: the whole row, equal ones counted */
+    const uint32_t *key;               /* also the order of the rows */
+    int32_t         time_col;          /* with retention_us: a row goes when the watermark is that far behind its time; -1 */
+    int64_t         retention_us;      /* 0: rows stay */
+} wr_p_view;
 
 struct wr_pnode {
     wr_pnode_kind kind;
@@ -94,6 +103,7 @@ struct wr_pnode {
         wr_spread_opts          spread;
         wr_over_opts            over;
         wr_keep_opts            keep;
+        wr_p_view               view;
         wr_p_lookup             lookup; /* one input; output: its columns, then `right` */
         struct { const wr_table *table, *letters; const wr_connector_ref *letters_connector; bool is_result; wr_schema write_schema; const wr_connector_ref *connector; /* NULL: result */
                  uint32_t n_hidden, n_order; const wr_sort_key *order; /* ctx.batch: the last columns are there for the order only */ } sink; /* is_result: bare SELECT */

@@ -8,7 +8,7 @@
 const char *wr_pnode_kind_name(wr_pnode_kind kind) {
     static const char *const NAMES[] = {"source", "values", "calc", "window_tvf", "window_agg", "group_agg", "interval_join", "temporal_join", "join",
                                         "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg", "unnest", "over", "match",
-                                        "spread", "lookup_join", "keep"};
+                                        "spread", "lookup_join", "keep", "view"};
     return NAMES[kind];
 }
 
@@ -238,6 +238,14 @@ static void title(const wr_pnode *n, wr_sbuf *b) {
     case WR_P_OVER: over_title(b, in, &n->over); break;
     case WR_P_MATCH: match_title(b, n); break;
     case WR_P_UNION: wr_sbuf_printf(b, "%u inputs", n->n_union); break;
+    case WR_P_VIEW:
+        wr_sbuf_printf(b, "%.*s, rows by ", WR_FMT(n->view.table->name));
+        if (n->view.n_key) cols(b, in, n->view.key, n->view.n_key);
+        else wr_sbuf_addz(b, "all columns");
+        if (n->view.time_col < 0) break;
+        wr_sbuf_addz(b, ", for ");
+        duration(b, n->view.retention_us);
+        break;
     case WR_P_SINK:
         if (n->sink.is_result) wr_sbuf_addz(b, "result of SELECT");
         else wr_sbuf_printf(b, "%.*s (%.*s)", WR_FMT(n->sink.table->name), WR_FMT(n->sink.table->connector));

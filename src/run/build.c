@@ -5,6 +5,7 @@
  * Invariant  edges know which sources' turns pass in order and whether derived rows pass too; that decides how their receivers wait.
  * Thread     before the workers start.                                                                                        */
 #include "run/internal.h"
+#include "run/view.h"
 #include <stdio.h>
 
 static const wr_pinput *inputs_of(const wr_pnode *p, uint32_t *n) {
@@ -169,7 +170,7 @@ static wr_op *make_op(const wr_pnode *p, wr_op_ctx *ctx) {
     case WR_P_TIME_SORT: return wr_time_sort_new(&p->time_sort, a, ctx);
     case WR_P_MATCH: return wr_match_new(&p->match, a, ctx);
     case WR_P_OVER: return wr_over_new(&p->over, a, ctx);
-    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_UNION: case WR_P_SINK: case WR_P_LOOKUP_JOIN: break;
+    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_UNION: case WR_P_SINK: case WR_P_LOOKUP_JOIN: case WR_P_VIEW: break;
     }
     return NULL;
 }
@@ -279,6 +280,8 @@ static wr_status make_node(wr_job *job, worker *w, const wr_pnode *p, wr_err *er
         wr_asker *asker;
         WR_TRY(lookup_asker_new(job, n, &asker, err));
         n->op = wr_lookup_join_new(&p->lookup.opts, &in[0].node->schema, &p->lookup.right, asker, &n->ctx);
+    } else if (p->kind == WR_P_VIEW) {
+        n->op = n->view = view_op_new(&p->view, &in[0], job->views.of[p->index], job->finished_before, &n->ctx);
     } else {
         n->op = make_op(p, &n->ctx);
     }
@@ -380,6 +383,7 @@ wr_status job_build(wr_job *job, wr_err *err) {
     job->staged = wr_new_n(job->arena, wr_sbuf, job->n_nodes + 1);
     job->reports = wr_new_n(job->arena, node_report, job->n_nodes * job->n_workers + 1);
     place_nodes(job);
+    WR_TRY(views_open(job, err));
     job->op_accts = wr_new_n(job->arena, wr_account, job->n_nodes * job->n_workers + 1);
     for (uint32_t i = 0; i < job->n_nodes; i++) {
         const char *id = job->plan->nodes.at[i]->id;

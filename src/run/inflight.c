@@ -101,7 +101,7 @@ static void record_message(void *arg, const msg *m) {
     const recorder *r = arg;
     const edge     *e = r->t->ports[r->port].edge;
     wr_sbuf        *out = &r->t->record;
-    if (m->kind == MSG_BARRIER) return;
+    if (m->kind == MSG_BARRIER || m->kind == MSG_CUT) return;
     uint32_t slot = NO_SOURCE;
     for (uint32_t s = 0; m->source != NO_SOURCE && s < e->n_sources; s++)
         if (e->sources[s] == m->source) slot = s;

@@ -12,13 +12,13 @@
 #include "state/tier.h"
 #include <stdatomic.h>
 
-typedef enum msg_kind { MSG_BATCH, MSG_TURN_END, MSG_WATERMARK, MSG_BARRIER } msg_kind;
+typedef enum msg_kind { MSG_BATCH, MSG_TURN_END, MSG_WATERMARK, MSG_BARRIER, MSG_CUT } msg_kind;
 enum { NO_SOURCE = UINT32_MAX };
 typedef struct msg {
     msg_kind  kind;
     uint32_t  source;      /* BATCH, TURN_END on source edges: which; else NO_SOURCE */
     bool      idle;        /* TURN_END, WATERMARK: leaves the minimum */
-    uint64_t  seq;         /* turn number within the source; BARRIER: epoch; derived, put back by a restore: which channel */
+    uint64_t  seq;         /* turn number within the source; BARRIER: epoch; CUT: version; derived, put back by a restore: which channel */
     int64_t   wm_us;       /* TURN_END, WATERMARK */
     wr_batch *batch;
     size_t    bytes;
@@ -68,6 +68,7 @@ struct node {                              /* one plan node on one worker */
     const wr_pnode *p;
     worker         *w;
     wr_op          *op;                    /* NULL for source, values, union, sink */
+    wr_op          *view;                  /* of a materialized view: `op` without what checks it */
     wr_sink        *sink;
     refuser        *refused;               /* sinks of tables: what 'on-error' says of rows; NULL: they fail the job */
     wr_refuse       refuse;                /* what the connector is given of it */
@@ -93,6 +94,7 @@ struct node {                              /* one plan node on one worker */
     bool            spills;                /* a limit of its memory has an effect */
     int64_t         limit_bytes;           /* told to the operator last (budget.c) */
     uint64_t        barrier_seen;          /* chained: the epoch that was passed on last (a union has several producers) */
+    uint64_t        cut_seen;              /* likewise, of cuts */
     uint64_t        ended_seq;             /* chained: 1 + the last turn of ended_source whose end went through (a union sees it once per path) */
     uint32_t        ended_source;
     uint64_t        turn_seq;              /* while a source turn is being emitted */
@@ -105,6 +107,7 @@ typedef struct channel {
     int64_t  wm;                           /* derived rows */
     bool     idle;
     uint64_t barrier;                      /* epoch it is blocked at, 0 = not */
+    uint64_t cut;                          /* version at whose marker it waits, unless that is given up; 0 = not */
     bool     open;                         /* its task was saved before its barrier came: what is in front of that is still to be recorded */
 } channel;
 typedef struct replay {                    /* what a restore puts back in front of a port (inflight.c) */
@@ -203,6 +206,7 @@ struct worker {
     int64_t     flushed_us;                /* when sinks were last flushed */
     turn        pending[TURNS_PENDING_MAX];
     uint32_t    n_pending;
+    uint64_t    cut_sent;
     uint64_t    barrier_sent;              /* last epoch this worker's source chains have passed on */
     uint64_t    report_have;
     uint64_t    committed;                 /* last epoch whose sinks on this worker committed */
@@ -259,6 +263,17 @@ typedef struct again {                     /* coordinator, but for left and sink
     _Atomic bool     sinks;                /* sinks may have some */
 } again;
 
+typedef struct views {                     /* materialized ones; set NULL: there are none (cut.c) */
+    struct wr_view_set *set;
+    struct wr_view    **of;                /* by plan index */
+    bool               *leads;             /* by plan index: a view is below, or it is one */
+    uint64_t            version;           /* of the last cut */
+    int64_t             begun_us;
+    uint64_t            step;              /* in simulation */
+    uint64_t            turn;              /* turns below belong to it; under turn_lock */
+    _Atomic uint64_t    cut, dead;         /* the last one that goes out; those up to it are given up */
+} views;
+
 struct wr_job {
     const wr_job_plan *plan;
     wr_run_opts        opts;
@@ -296,6 +311,7 @@ struct wr_job {
     bool               settling;           /* it only works off what was in flight (job.c) */
     _Atomic uint32_t   acks_left, commits_left;
     bool               epoch_open;
+    views              views;
     int64_t            last_checkpoint_mono_us;
     again              again;              /* letters on their way back */
     letters           *letters;            /* dead letters (letters.h) */
@@ -340,6 +356,7 @@ wr_status node_watermark(node *n, uint32_t in, int64_t wm_us, bool idle, wr_err 
 void      node_forward_watermark(node *n, int64_t wm_us, bool idle, wr_err *err, wr_status *status);
 void      node_turn_end(node *n, uint32_t source_index, uint64_t seq, int64_t wm_us, bool idle);
 void      node_barrier(node *n, uint64_t epoch);
+void      node_send_cut(node *n, edge *e, uint64_t version);
 bool      node_full(const node *n);                                              /* any queue that it reaches is over its bound */
 bool      node_out_full(wr_out *out);
 wr_status node_out_emit(wr_out *out, wr_batch *batch, wr_err *err);

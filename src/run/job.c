@@ -5,6 +5,7 @@
  * End        all sources ended and all tasks saw the end watermark; or wr_job_stop: with a state directory a last checkpoint is completed
  *            first; or an error of any worker, which is kept (the first one) and returned.                                        */
 #include "run/internal.h"
+#include "run/view.h"
 #include "base/hash.h"
 #include <stdio.h>
 
@@ -101,6 +102,7 @@ void wr_job_free(wr_job *job) {
     if (!job) return;
     snapshot_close(job);
     job_unbuild(job);
+    views_close(job);
     letters_close(job);
     again_free(job);
     image_close(job);
@@ -136,6 +138,7 @@ static wr_status coordinate(wr_job *job, bool *leave, wr_err *err) {
         return WR_OK;
     }
     inflight_consider(job);
+    cut_consider(job);
     WR_TRY(snapshot_poll(job, err));
     WR_TRY(letters_flush(job, err));
     WR_TRY(budget_watch(job, err));
@@ -208,6 +211,7 @@ static wr_status run_simulated(wr_job *job, wr_err *err) {
 }
 
 static wr_status end_sinks(wr_job *job, wr_err *err) {
+    views_end(job);
     if (job->opts.state_dir && job->finished) WR_TRY(snapshot_final(job, err));
     for (uint32_t k = 0; k < job->n_workers; k++)
         for (uint32_t i = 0; i < job->n_nodes; i++) {

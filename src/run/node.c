@@ -329,6 +329,11 @@ void node_turn_end(node *n, uint32_t source_index, uint64_t seq, int64_t wm_us, 
     n->turn_source = NO_SOURCE;
 }
 
+void node_send_cut(node *n, edge *e, uint64_t version) {
+    for (uint32_t to = 0; to < n->w->job->n_workers; to++)
+        if (e->queues[n->w->index * n->w->job->n_workers + to]) send(n, e, to, (msg){.kind = MSG_CUT, .source = NO_SOURCE, .seq = version});
+}
+
 void node_barrier(node *n, uint64_t epoch) {
     for (uint32_t i = 0; i < n->n_targets; i++) {
         target *t = &n->targets[i];

@@ -65,6 +65,7 @@ typedef struct wr_run_opts {
     size_t      chunk_bytes;           /* a file source reads so much at a time; 0 = about 256 KiB (tests: many turns from few rows) */
     size_t      queue_bytes;           /* bound of one exchange queue; 0 = an eighth of the budget over all of them */
     int64_t     end_when_idle_us;      /* tail inputs end after that long without new bytes; 0 = never */
+    const void *views_owner;           /* the rows of materialized views outlive the job until wr_views_forget(owner); NULL: they do not */
     const struct wr_probe *probe;      /* NULL: none */
     void      (*tick)(void *arg, wr_job *job); /* called by the coordinating thread a few times a second; may be NULL */
     void       *tick_arg;

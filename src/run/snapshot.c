@@ -9,6 +9,7 @@
  * Invariant  at most one epoch is open; everything in a checkpoint belongs to the same cut.
  * Thread     trigger, poll, restore, final: coordinator; task and source chains: the worker; snap_lock guards writer and times.     */
 #include "run/internal.h"
+#include "run/view.h"
 #include "run/upgrade.h"
 #include <stdio.h>
 
@@ -154,6 +155,7 @@ static void begin(wr_job *job, uint64_t epoch) {
 void snapshot_trigger(wr_job *job) {
     wr_assert(!job->epoch_open);
     uint64_t epoch = atomic_load(&job->barrier_epoch) + 1;
+    cut_give_up(job);
     job->epoch_open = true;
     begin(job, epoch);
     atomic_store(&job->acks_left, count_tasks(job) + job->n_workers);
@@ -298,6 +300,7 @@ static wr_status rest_sections(wr_job *job, uint64_t epoch, bool finished, wr_er
             wr_sbuf buf = {0};
             ledger_save(&n->ledger, &buf);
             snapshot_put(n, WR_SECTION_LEDGER, &buf);
+            if (n->view && finished) view_op_save_rows(n->view, &buf), snapshot_put(n, WR_SECTION_OPERATOR, &buf), put_about(n);
             if (n->sink) save_refused(n, epoch);
             if (!n->sink || job->where[i] < 0) continue;
             wr_sbuf_clear(&job->staged[i]);
@@ -411,6 +414,7 @@ static wr_status load_source(wr_job *job, const wr_section *s, wr_err *err) {
 static wr_status load_operator(wr_job *job, const wr_section *s, bool own, wr_err *err) {
     const wr_pnode *p = node_by_id(job, s->owner);
     wr_assert(p);
+    if (job->finished_before && p->kind != WR_P_VIEW) return WR_OK;
     for (uint32_t k = 0; k < job->n_workers; k++) {
         node *n = &job->workers[k].nodes[p->index];
         if (!n->p || !n->op || (own && job->where[p->index] < 0 && s->instance != k)) continue;
@@ -485,7 +489,7 @@ static wr_status load_sections(wr_job *job, const wr_checkpoint *ck, wr_err *err
         switch (s->kind) {
         case WR_SECTION_SOURCE: WR_TRY(load_source(job, s, err)); break;
         case WR_SECTION_OPERATOR:
-            if (!job->finished_before) WR_TRY(load_operator(job, s, in_flight, err));
+            WR_TRY(load_operator(job, s, in_flight, err));
             break;
         case WR_SECTION_LEDGER:
             if (!superseded(ck, i)) load_ledger(job, s);
@@ -514,6 +518,7 @@ wr_status snapshot_restore(wr_job *job, wr_err *err) {
         atomic_store(&job->commit_epoch, ck->epoch);
         for (uint32_t k = 0; k < job->n_workers; k++) job->workers[k].barrier_sent = job->workers[k].committed = ck->epoch;
     }
+    if (found) views_restored(job, inflight_workers(ck) != 0);
     wr_checkpoint_close(&job->restored);
     return WR_OK;
 }

@@ -9,6 +9,7 @@
  * Cut        a checkpoint takes positions when it is triggered and partition states when the last turn before it has been published.
  * Thread     any worker; shared state under turn_lock.                                                                        */
 #include "run/internal.h"
+#include "run/view.h"
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -632,6 +633,7 @@ static bool barrier_presses(worker *w) {
 
 wr_status source_step(worker *w, bool *progress, wr_err *err) {
     if (pass_barrier(w)) *progress = true;
+    if (w->job->views.set && cut_pass(w)) *progress = true;
     if (w->n_pending && (!sources_full(w) || barrier_presses(w))) {
         bool published;
         WR_TRY(publish(w, &w->pending[0], &published, err));
@@ -641,6 +643,7 @@ wr_status source_step(worker *w, bool *progress, wr_err *err) {
             w->pending[--w->n_pending] = first; /* its arrays are used again */
             *progress = true;
             pass_barrier(w);
+            if (w->job->views.set) (void)cut_pass(w);
             return WR_OK;
         }
     }

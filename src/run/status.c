@@ -45,7 +45,7 @@ static void sum_nodes(wr_job *job, wr_job_status *out) {
             for (uint32_t c = 0; c < r->n_refused && s->n_refused < WR_REFUSED_CODES_MAX; c++) s->refused[s->n_refused++] = r->refused[c];
         }
         if (s->node->kind == WR_P_SOURCE || s->node->kind == WR_P_VALUES) out->rows_in += s->ledger.out;
-        if (s->node->kind == WR_P_SINK) out->rows_out += s->ledger.out;
+        if (s->node->kind == WR_P_SINK || s->node->kind == WR_P_VIEW) out->rows_out += s->ledger.out;
     }
     skew_status(job, out);
     wr_mutex_unlock(job->report_lock);
@@ -207,7 +207,7 @@ static balance balance_of(const wr_node_status *s) {
     const wr_ledger *l = &s->ledger;
     balance b = {.in = l->in[0] + l->in[1], .exact = true};
     switch (s->node->kind) {
-    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: b.accounted = l->out + dropped_sum(l); break;
+    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: case WR_P_VIEW: b.accounted = l->out + dropped_sum(l); break;
     case WR_P_SPREAD: /* the side that is kept in every part comes out more than once */
         b.exact = !s->node->spread.replicate;
         b.accounted = b.exact ? l->out : b.in;

@@ -11,6 +11,7 @@
  *            overtakes finds it there.
  * Thread     the worker that owns the task.                                                                                     */
 #include "run/internal.h"
+#include "run/view.h"
 
 enum { MESSAGES_PER_STEP = 16, TIER_KEY_BYTES = 100 /* about */ };
 
@@ -21,8 +22,8 @@ static int source_slot(const edge *e, uint32_t source_index) {
 }
 
 /* The channel's next message if it may be taken now. */
-static const msg *ready(port *p, channel *c) {
-    if (c->barrier || c->open) return NULL;
+static const msg *ready(const wr_job *job, port *p, channel *c) {
+    if (c->barrier || c->open || (c->cut && cut_holds(job, c))) return NULL;
     const msg *m = queue_peek(c->q);
     if (!m || m->source == NO_SOURCE) return m;
     int slot = source_slot(p->edge, m->source);
@@ -168,6 +169,7 @@ static wr_status take(task *t, uint32_t port_index, channel *c, wr_err *err) {
         c->wm = WR_MAX(c->wm, m.wm_us);
         return take_watermark(t, &c->idle, m.idle, err);
     case MSG_BARRIER: return take_barrier(t, c, m.seq, err);
+    case MSG_CUT: cut_take(t, c, m.seq); break;
     }
     return WR_OK;
 }
@@ -193,7 +195,7 @@ static wr_status take_replayed(task *t, uint32_t port_index, wr_err *err) {
         status = take_watermark(t, &c->idle, m.idle, err);
         break;
     }
-    case MSG_BARRIER: break;
+    case MSG_BARRIER: case MSG_CUT: break;
     }
     if (r->next == r->messages.n) inflight_replayed(p);
     return status;
@@ -260,7 +262,7 @@ static const msg *choose(task *t, uint32_t *port_index, channel **from) {
         }
         for (uint32_t c = 0; c < p->n_channels; c++) {
             channel   *ch = &p->channels[(p->rotate + c) % p->n_channels];
-            const msg *m = ready(p, ch);
+            const msg *m = ready(t->head->w->job, p, ch);
             if (!m) continue;
             if (m->source == NO_SOURCE) p->rotate = (p->rotate + c + 1) % p->n_channels;
             *port_index = i;
