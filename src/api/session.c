@@ -5,6 +5,7 @@
  * Stop       a flag only: the running job is told from its own tick, so a signal handler never touches a job that is going away.   */
 #include "api/internal.h"
 #include "base/hash.h"
+#include "connect/view/writer.h"
 #include "weir.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ wr_session *wr_session_new(const wr_session_opts *opts) {
 void wr_session_free(wr_session *s) {
     if (!s) return;
     link_close(s);
+    wr_views_forget(s);
     wr_arr_free(&s->texts);
     wr_arr_free(&s->variables);
     wr_arr_free(&s->subscribers);
@@ -272,7 +274,7 @@ static wr_run_opts run_opts(wr_session *s, uint32_t step) {
                          .fresh = o->fresh, .accept_older = o->accept_older, .from = o->from, .catch_up_rate = catch_up_rate(s), .catch_up_lag_us = catch_up_lag(s), .again_only = s->again_only, .again = s->again, .again_from = s->again_from, .until = s->until, .muted = s->muted, .next_version = s->next_version, .force_bounded = o->force_bounded, .force_tail = o->force_tail,
                          .final_rows = o->final_rows, .print_style = o->print_style ? o->print_style : "table", .simulate = o->simulate,
                          .seed = o->seed, .crash_after_steps = o->crash_after_steps, .checkpoint_every_steps = o->checkpoint_every_steps,
-                         .end_when_idle_us = o->end_when_idle_us, .tick = tick, .tick_arg = s,
+                         .end_when_idle_us = o->end_when_idle_us, .tick = tick, .tick_arg = s, .views_owner = s->again ? NULL : s,
                          .result = link_result(s), .result_arg = s, .job_name = job_name(s), .job_version = script_version(s), .weir_version = weir_version()};
 }
 

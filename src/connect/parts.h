@@ -4,7 +4,7 @@
 #include "type/rowcodec.h"
 
 extern const wr_connector wr_connector_filesystem, wr_connector_datagen, wr_connector_print, wr_connector_result, wr_connector_blackhole, wr_connector_sqlite,
-    wr_connector_nexmark, wr_connector_ridelo, wr_connector_kafka, wr_connector_upsert_kafka, wr_connector_log, wr_connector_upsert_log, wr_connector_jdbc, wr_connector_postgres_cdc, wr_connector_http, wr_connector_ingest, wr_connector_redis, wr_connector_nats, wr_connector_mqtt, wr_connector_clickhouse;
+    wr_connector_nexmark, wr_connector_ridelo, wr_connector_kafka, wr_connector_upsert_kafka, wr_connector_log, wr_connector_upsert_log, wr_connector_jdbc, wr_connector_postgres_cdc, wr_connector_http, wr_connector_ingest, wr_connector_redis, wr_connector_nats, wr_connector_mqtt, wr_connector_clickhouse, wr_connector_view;
 
 /* ---- file_list.c: from the option 'path' to files ---- */
 typedef struct file_entry {

@@ -6,6 +6,7 @@
 #include "golden.h"
 #include "api/session.h"
 #include "base/hash.h"
+#include "connect/view/writer.h"
 #include <stdio.h>
 
 /* ---- the capture sink ---- */
@@ -178,7 +179,7 @@ static wr_status run_job(const wr_job_plan *plan, const golden_setting *s, const
     fault_world calm = golden_world(0);
     wr_run_opts ro = {.world = &calm.base, .diags = diags, .n_workers = s->workers, .batch_rows = s->batch, .simulate = s->simulate,
                       .seed = s->seed, .queue_bytes = s->queue_bytes, .map_bytes = s->map_bytes, .result = &capture_connector, .result_arg = &to, .force_tail = s->tail,
-                      .end_when_idle_us = s->tail ? 1 : 0};
+                      .end_when_idle_us = s->tail ? 1 : 0, .views_owner = diags}; /* a later SELECT may read them */
     wr_status status;
     if (s->tier) ro.tier_attach_bytes = -1;
     if (s->faulty) {
@@ -252,6 +253,7 @@ void golden_run(const golden_case *c, const golden_setting *s, const char *dir, 
         }
     }
     if (out->status == WR_USER && !out->messages.len) wr_diags_print(wr_session_diags(session), &out->messages);
+    wr_views_forget(wr_session_diags(session));
     wr_session_free(session);
     wr_sbuf_free(&sql);
 }
