@@ -137,7 +137,7 @@ static wr_options options_of(wr_session *s, const place *p) {
     return (wr_options){n, o};
 }
 
-static wr_status read_place(wr_session *s, const place *p, wr_letters *out, wr_err *err) {
+static wr_status read_place(wr_session *s, const wr_letters_opts *o, const place *p, wr_letters *out, wr_err *err) {
     wr_schema      schema = schema_of(s, p);
     uint8_t       *needed = wr_arena_calloc(s->arena, schema.n + 1);
     int            column[WR_LETTER_FIELDS];
@@ -151,6 +151,8 @@ static wr_status read_place(wr_session *s, const place *p, wr_letters *out, wr_e
     for (int f = 0; f < WR_LETTER_FIELDS; f++) column[f] = wr_schema_find(&schema, wr_str_of(wr_letter_columns[f].name));
     if (!p->table) WR_TRY(s->world->vt->stat(s->world, wr_arena_printf(s->arena, "%.*s", WR_FMT(p->path)), &fi, &there, err));
     if (!there) return WR_OK; /* nothing was refused yet */
+    if (!p->table && o->max_bytes && fi.size_bytes > o->max_bytes)
+        return wr_fail(err, WR_LIMIT, "WR398", "%.*s has %" PRIu64 " MiB of dead letters, too many to be listed here", WR_FMT(p->path), fi.size_bytes >> 20);
     wr_status status = wr_lookup_open(&info, NULL, 0, true, &ctx, &lookup, err);
     if (status != WR_OK) {
         if (status == WR_UNSUPPORTED) wr_err_hint(err, "its rows cannot be read back; --from FILE takes letters from a file");
@@ -182,7 +184,7 @@ static bool chosen(const wr_letters_opts *o, const wr_letter_row *l) {
 wr_status wr_letters_read(wr_session *s, const wr_letters_opts *o, wr_letters *out, wr_err *err) {
     uint32_t  step = 0, kept = 0;
     places    all = {0};
-    char      state[20];
+    char      state[20] = "";
     wr_status status = find_step(s, &step, err);
     *out = (wr_letters){0};
     WR_TRY(status);
@@ -191,8 +193,8 @@ wr_status wr_letters_read(wr_session *s, const wr_letters_opts *o, wr_letters *o
         status = wr_fail(err, WR_USER, "WR398", "no table of the job has dead letters");
         wr_err_hint(err, "'on-error' = 'dead-letter' with 'dead-letter.path' or 'dead-letter.table'; or --from FILE");
     }
-    if (status == WR_OK) status = wr_again_state_id(s->world, s->opts.state_dir, state, err);
-    for (uint32_t i = 0; i < all.n && status == WR_OK; i++) status = read_place(s, &all.at[i], out, err);
+    if (status == WR_OK && s->opts.state_dir) status = wr_again_state_id(s->world, s->opts.state_dir, state, err);
+    for (uint32_t i = 0; i < all.n && status == WR_OK; i++) status = read_place(s, o, &all.at[i], out, err);
     wr_arr_free(&all);
     WR_TRY(status);
     out->n_read = out->list.n;
@@ -227,7 +229,8 @@ const wr_connector *letters_nowhere(void) {
     static const wr_connector nowhere = {.name = "nowhere", .doc = "rows of a try", .sink_new = nowhere_new};
     return &nowhere;
 }
-static uint32_t fill(const wr_letters_opts *o, wr_letters *letters, uint32_t from, wr_again_request *r) {
+
+uint32_t wr_letters_request(const wr_letters_opts *o, const wr_letters *letters, uint32_t from, wr_again_request *r) {
     size_t bytes = 0;
     *r = (wr_again_request){.late_enters = o->late_enters, .overwrite = o->overwrite};
     for (; from < letters->list.n && r->letters.n < PIECE_LETTERS && bytes < PIECE_BYTES; from++) {
@@ -335,7 +338,7 @@ wr_status wr_letters_replay(wr_session *s, const wr_letters_opts *o, wr_letters 
     wr_status status = WR_OK;
     for (uint32_t from = 0, number = 0; from < rest.list.n && status == WR_OK; number++) {
         wr_again_request r;
-        uint32_t         to = fill(o, &rest, from, &r);
+        uint32_t         to = wr_letters_request(o, &rest, from, &r);
         status = o->try_only ? try_piece(s, step, &r, err) : put_piece(s, o, step, number, &r, &letters->running, err);
         for (uint32_t i = 0; status == WR_OK && i < r.letters.n; i++) {
             wr_letter_row *l = &letters->list.at[index[from + i]];

@@ -23,6 +23,7 @@ typedef struct wr_letters_opts {
     bool        late_enters, overwrite;
     bool        try_only;              /* nothing is put in */
     int64_t     timeout_us;            /* a running job has to answer a piece within that */
+    uint64_t    max_bytes;             /* of a file: a longer one is refused; 0: any */
     void      (*progress)(void *arg, uint32_t done, uint32_t all);
     void       *arg;
 } wr_letters_opts;
@@ -33,8 +34,11 @@ typedef struct wr_letters {
     uint32_t n_unreadable;             /* lines or rows that are no letters */
     bool     running;                  /* the job ran meanwhile, and took them */
 } wr_letters;
+void      wr_letter_json(const wr_letter_row *letter, bool outcome, wr_sbuf *out); /* an object */
 void      wr_letters_free(wr_letters *letters);
 /* Finds and chooses. The script is planned and has one job. */
 wr_status wr_letters_read(wr_session *session, const wr_letters_opts *opts, wr_letters *out, wr_err *err);
+/* What a job is asked to put back: letters from `from` on, as many as go into one request; returns the index of the first that does not. Borrows their strings. */
+uint32_t  wr_letters_request(const wr_letters_opts *opts, const wr_letters *letters, uint32_t from, wr_again_request *out);
 /* Puts them back, or tries: outcome and told of each are set. */
 wr_status wr_letters_replay(wr_session *session, const wr_letters_opts *opts, wr_letters *letters, wr_err *err);

@@ -194,6 +194,14 @@ static const char *base_name(const char *path) {
     return !strcmp(path, "-") ? "job" : slash ? slash + 1 : path;
 }
 
+/* The same script once more, for who looks at the job from outside. */
+static wr_session *script_again(void *arg) {
+    job_args args = *(const job_args *)arg;
+    int      code;
+    args.opts.arg = NULL, args.opts.on_start = NULL, args.opts.on_tick = NULL, args.opts.on_end = NULL;
+    return job_session(&args, "run", &code);
+}
+
 static void on_start(void *arg, const wr_job_plan *plan, wr_job *job) {
     runner *r = arg;
     watch_start(&r->watch, plan, job);
@@ -213,9 +221,9 @@ static void on_end(void *arg, const wr_job_plan *plan, wr_job *job, wr_status st
 }
 
 /* Opens what others ask the job through. 0, or the exit code: it was said why not. */
-static int open_serve(runner *r, const job_args *args, const run_flags *flags) {
+static int open_serve(runner *r, job_args *args, const run_flags *flags) {
     wr_err err = {0};
-    wr_serve_opts opts = {.world = wr_world_posix(), .name = r->watch.name, .listen = flags->ui, .state_dir = args->opts.state_dir};
+    wr_serve_opts opts = {.world = wr_world_posix(), .name = r->watch.name, .listen = flags->ui, .state_dir = args->opts.state_dir, .script = script_again, .script_arg = args};
     if (!opts.listen && !opts.state_dir) return CLI_OK;
     wr_status status = wr_serve_open(&opts, &r->serve, &err);
     if (status != WR_OK) return print_err(&err, args->json), exit_code_of(status);

@@ -17,6 +17,16 @@ static void bytes_json(const char *name, double bytes, wr_sbuf *out) {
     else wr_sbuf_printf(out, ",\"%s\":%.0f", name, bytes);
 }
 
+static void lateness_json(const char *name, const wr_lateness *l, wr_sbuf *out) {
+    wr_sbuf_printf(out, ",\"%s\":[", name);
+    for (uint32_t i = 0; i < WR_LATENESS_BUCKETS; i++) {
+        if (wr_lateness_up_to_us(i) == WR_TIME_MAX) wr_sbuf_addz(out, ",{\"up_to_us\":null");
+        else wr_sbuf_printf(out, "%s{\"up_to_us\":%" PRIi64, i ? "," : "", wr_lateness_up_to_us(i));
+        wr_sbuf_printf(out, ",\"rows\":%" PRIu64 "}", l->rows[i]);
+    }
+    wr_sbuf_addc(out, ']');
+}
+
 void wr_observe_sources_json(const wr_job_status *s, wr_sbuf *out) {
     const char *sep = "";
     wr_sbuf_addc(out, '[');
@@ -35,6 +45,7 @@ void wr_observe_sources_json(const wr_job_status *s, wr_sbuf *out) {
         time_json("last_us", q->last_us, out);
         wr_sbuf_addz(out, ",\"held_by\":");
         wr_sbuf_add_json(out, wr_str_of(q->held_by));
+        if (q->node->source.watermark) lateness_json("disorder", &q->disorder, out);
         wr_sbuf_addc(out, '}');
         sep = ",";
     }

@@ -151,6 +151,7 @@ typedef struct part_state {                /* of one partition, in published ord
     int64_t  active_us;                    /* wall time of its last row */
     bool     seen, done, idle;
 } part_state;
+void lateness_add(wr_lateness *into, int64_t us); /* us >= 0 */
 typedef struct source {
     const wr_pnode *p;
     uint32_t        index;
@@ -158,6 +159,7 @@ typedef struct source {
     uint64_t        assigned, published;   /* turn numbers */
     WR_ARR(part_state) parts;
     int64_t         wm, first_us;
+    wr_lateness     disorder;
     bool            wm_idle, ended, waiting, held; /* held: not read at all (wr_run_opts.until) */
     int64_t         retry_at_us;
     wr_job         *job;

@@ -96,6 +96,10 @@ typedef struct wr_node_status {
     uint32_t        n_refused;     /* sources and sinks whose 'on-error' is not 'fail'; the first WR_REFUSED_CODES_MAX */
     wr_refused_code refused[WR_REFUSED_CODES_MAX];
 } wr_node_status;
+/* Rows by a time, in buckets: up to 0, 10 ms, 100 ms, 1 s ... 1 h, and more (lateness.c). */
+enum { WR_LATENESS_BUCKETS = 13 };
+typedef struct wr_lateness { uint64_t rows[WR_LATENESS_BUCKETS]; } wr_lateness;
+int64_t wr_lateness_up_to_us(uint32_t bucket); /* WR_TIME_MAX: the last one */
 typedef struct wr_source_status {
     const wr_pnode *node;
     char            what[256];     /* connector's describe() */
@@ -110,6 +114,7 @@ typedef struct wr_source_status {
     char            left[400];     /* what it leaves behind on a server when the job ends, and how that is removed; "" nothing */
     char            held_by[128];  /* the partition that holds the watermark back, "" if none */
     bool            ended, waiting;
+    wr_lateness     disorder;      /* with a watermark: how much older rows of this run were than the newest before them in their partition */
 } wr_source_status;
 typedef struct wr_budget_status {
     int64_t limit_bytes, reserve_bytes, rss_bytes; /* reserve: of the process beside what is charged; rss 0: not watched */

@@ -462,7 +462,7 @@ static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t befor
     const int64_t *ts = tb->ts.data, *wmv = tb->wm.data;
     if (!ts || tb->ts.type.id == WR_T_NULL) return WR_OK;
     wr_batch *b = tb->batch;
-    uint32_t  n = b->n_rows, kept = 0;
+    uint32_t  n = b->n_rows, kept = 0, older = 0;
     int64_t  *late = NULL, wm = part->wm;
     uint16_t *sel = NULL;
     for (uint32_t i = 0; i < n; i++) {
@@ -492,6 +492,7 @@ static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t befor
             }
             late[i] = wm;
         }
+        if (ts[i] < part->max_ts) lateness_add(&s->disorder, part->max_ts - ts[i]), older++;
         part->max_ts = WR_MAX(part->max_ts, ts[i]);
         if (wmv && wmv[i] > wm && wr_valid_get(tb->wm.valid, i)) wm = wmv[i];
     }
@@ -500,6 +501,7 @@ static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t befor
     part->seen = true;
     b->row_wm_us = late;
     if (sel) b->sel = sel, b->n_sel = kept;
+    s->disorder.rows[0] += (sel ? kept : n) - older;
     return WR_OK;
 }
 

@@ -55,6 +55,7 @@ static void describe_source(wr_job *job, source *s, wr_source_status *out) {
     out->node = s->p;
     out->watermark_us = s->wm;
     out->first_us = s->first_us;
+    out->disorder = s->disorder;
     out->last_us = WR_TIME_MIN;
     for (uint32_t i = 0; i < s->parts.n; i++) out->last_us = WR_MAX(out->last_us, s->parts.at[i].max_ts);
     out->ended = s->ended;

@@ -1,6 +1,7 @@
 /* serve/internal.h: the parts of serve/ among themselves. Private to serve/.                                                        */
 #pragma once
 #include "http/server.h"
+#include "observe/history.h"
 #include "observe/observe.h"
 #include "serve/serve.h"
 #include "sys/local.h"
@@ -14,6 +15,8 @@ struct wr_serve {
     const wr_job_plan *plan;           /* NULL: no job runs */
     wr_job            *job;
     wr_observer       *observer;
+    wr_history        *history;
+    struct replays    *replays;        /* ui_api.c */
 };
 
 /* A question, whichever way it came. */
@@ -32,4 +35,8 @@ void serve_unlook(wr_serve *serve, wr_job_status *status);
 /* The dashboard at "/" of the server that is open. */
 wr_status serve_ui_open(wr_serve *serve, wr_err *err);
 /* One answer a path; they are listed in serve.c. */
+void serve_history(const serve_ask *ask, wr_http_out *out);
+void serve_letters(const serve_ask *ask, wr_http_out *out);
+void serve_replay(const serve_ask *ask, wr_http_out *out);       /* POST asks, GET tells what became of it */
+void serve_replays_free(wr_serve *serve);
 void serve_status(const serve_ask *ask, wr_http_out *out);

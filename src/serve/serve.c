@@ -3,9 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct served { const char *path; void (*answer)(const serve_ask *ask, wr_http_out *out); const char *what; } served;
+typedef struct served { const char *path; void (*answer)(const serve_ask *ask, wr_http_out *out); const char *what; bool posts; } served; /* posts: POST is answered too */
 static const served PATHS[] = {
-    {"/api/status", serve_status, "all that is known of the job"},
+    {"/api/status", serve_status, "all that is known of the job", false},
+    {"/api/history", serve_history, "memory, state and rows since the run began", false},
+    {"/api/letters", serve_letters, "dead letters, the newest first", false},
+    {"/api/replay", serve_replay, "what became of letters that POST asked to put back", true},
 };
 
 bool serve_look(wr_serve *s, wr_job_status *status, wr_http_out *out) {
@@ -56,10 +59,18 @@ const char *serve_param(const serve_ask *ask, const char *name, char *buf, size_
     return NULL;
 }
 
+/* A page of another site cannot send this without being asked first, and nobody answers that question. */
+static bool says_json(const wr_http_in *in) {
+    const char *type = wr_http_in_header(in, "Content-Type");
+    return type && !strncasecmp(type, "application/json", 16);
+}
+
 static void answer(const serve_ask *ask, const char *method, wr_http_out *out) {
     for (size_t i = 0; i < WR_COUNT_OF(PATHS); i++) {
         if (strcmp(PATHS[i].path, ask->path)) continue;
-        if (strcmp(method, "GET") && strcmp(method, "HEAD")) wr_http_out_error(out, 405, "%s is read with GET", ask->path);
+        bool post = !strcmp(method, "POST");
+        if (strcmp(method, "GET") && strcmp(method, "HEAD") && !(post && PATHS[i].posts)) wr_http_out_error(out, 405, "%s is read with GET", ask->path);
+        else if (post && !says_json(ask->http)) wr_http_out_error(out, 415, "the body has to be JSON, with Content-Type: application/json");
         else PATHS[i].answer(ask, out);
         return;
     }
@@ -136,6 +147,8 @@ void wr_serve_close(wr_serve *s) {
     wr_http_server_release(s->http);
     wr_local_close(s->local);
     wr_observer_free(s->observer);
+    wr_history_free(s->history);
+    serve_replays_free(s);
     wr_mutex_free(s->lock);
     wr_free(s);
 }
@@ -147,6 +160,8 @@ void wr_serve_start(wr_serve *s, const wr_job_plan *plan, wr_job *job) {
     wr_mutex_lock(s->lock);
     wr_observer_free(s->observer);
     s->observer = wr_observer_new(plan);
+    wr_history_free(s->history);
+    s->history = wr_history_new(plan);
     s->plan = plan, s->job = job;
     wr_mutex_unlock(s->lock);
     if (s->opts.state_dir && !s->local) open_local(s, s->opts.state_dir); /* the directory is there and ours by now */
@@ -159,6 +174,7 @@ void wr_serve_tick(wr_serve *s, wr_job *job) {
     int64_t now = wr_mono_us(s->opts.world);
     if (wr_observer_due(s->observer, now)) {
         wr_job_status_get(job, &status);
+        if (wr_history_due(s->history, now)) wr_history_see(s->history, &status, now, wr_wall_us(s->opts.world));
         wr_observer_see(s->observer, &status, now);
         wr_arena_free(status.arena);
     }

@@ -16,6 +16,8 @@ typedef struct wr_serve_opts {
     const char *listen;                /* 127.0.0.1:8080; NULL: no HTTP */
     const char *token;                 /* asked of every request for figures over HTTP; NULL: none, which an address of this machine only may have */
     const char *state_dir;             /* NULL: no socket */
+    wr_session *(*script)(void *arg);  /* the job's script once more, loaded and not planned: dead letters are read with it. NULL, or it returns NULL: they are not */
+    void       *script_arg;
 } wr_serve_opts;
 wr_status   wr_serve_open(const wr_serve_opts *opts, wr_serve **out, wr_err *err); /* copies the struct, borrows the strings */
 void        wr_serve_close(wr_serve *serve);              /* NULL is legal, as in all of these */

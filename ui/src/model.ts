@@ -11,14 +11,18 @@ export interface Op {
   inputs: Input[]; watermark_us: number | null; account_bytes: number; bound: string;
   predicted_bytes: number | null; predicted_steady_bytes: number | null;
   in_per_s?: number; out_per_s?: number; state_bytes_per_s?: number;
-  busy_share?: number; blocked_share?: number; waiting_share?: number;
+  busy?: number; load?: number; chained?: boolean; time?: Record<string, number>; queued_bytes?: number; queue_fill?: number; lag_us?: number; watermark_held_by?: { table: string; operator: string; partition: string };
+  held?: [number, number]; used?: number; made?: number; in_flight?: number; open?: string; unmatched?: Misses[]; late?: { behind: Spans; delay_more_us: number };
 }
+/* Rows by how far they were off, as the ledger counts them. */
+export interface Spans { rows: number; least_us: number; most_us: number; up_to_us: [number, number][] }
+export interface Misses { why: Record<string, number>; beyond_upper: Spans; beyond_lower: Spans; upper_more_us: number; lower_more_us: number }
 export interface LateBucket { up_to_us: number | null; rows: number }
 export interface Source {
   table: string; operator: string; unit: string; read: number; read_per_s: number; lag: number; event_time_lag_us: number; what: string;
   total: number; partitions: number; partitions_done: number; ended: boolean; waiting: boolean;
   watermark_us: number | null; first_us: number | null; last_us: number | null; held_by: string;
-  disorder?: LateBucket[]; late_by?: LateBucket[];
+  disorder?: LateBucket[];
 }
 export interface Checkpoint {
   epoch: number; at_us: number; waiting_us: number; snapshotting_us: number; writing_us: number; uploading_us: number; committing_us: number; total_us: number;
@@ -82,8 +86,8 @@ export async function ask(path: string, body?: unknown): Promise<Answer> {
 
 export async function refresh(name: 'why' | 'ledger' | 'slo' | 'views' | 'letters') {
   const r = state[name], now = Date.now();
-  if (r.absent && now - r.at < 30000) return;
-  const a = await ask('api/' + name);
+  if ((r.absent && now - r.at < 30000) || (name === 'letters' && now - r.at < 3000)) return;
+  const a = await ask('api/' + name + (name === 'letters' ? '?limit=100' : ''));
   r.at = now;
   r.absent = a.status === 404;
   if (a.status === 200) r.body = a.body, r.error = '';

@@ -4,14 +4,20 @@ import { BOX_H, BOX_W, layout, path, type Graph, type Node } from '../graph';
 import { state, type Op, type Status } from '../model';
 import { Card, Empty, Fig, Mark, Meter, Pane, Table, Tile } from '../parts';
 import { bytes, count, cut, percent, plural, rate, span, when } from '../fmt';
-import { culprit, limit, type Culprit } from '../why';
+import { culprit, Limit, type Culprit } from '../why';
 
 const FOLD_FROM = 60;
 const lagOf = (s: Status, o: Op) => { /* behind the furthest source: what windows wait for */
   const last = Math.max(...s.sources.map(x => x.last_us ?? -Infinity));
   return o.watermark_us === null || !isFinite(last) ? null : Math.max(0, last - o.watermark_us);
 };
-const shares = (o: Op) => o.busy_share === undefined ? null : { busy: o.busy_share, blocked: o.blocked_share ?? 0, waiting: o.waiting_share ?? Math.max(0, 1 - o.busy_share - (o.blocked_share ?? 0)) };
+/* Of the time of its busiest instance. outside: for the other end of a sink or a look-up; blocked: what follows takes no more, or there is no memory; turn: its worker does something else. */
+export function shares(o: Op) {
+  const t = o.time;
+  if (!t) return null;
+  const sum = (...names: string[]) => names.reduce((a, n) => a + (t[n] ?? 0), 0);
+  return { busy: sum('work', 'read', 'decode', 'write', 'flush', 'spill'), outside: sum('outside', 'answers'), blocked: sum('room', 'memory'), waiting: sum('input'), turn: sum('turn') };
+}
 export const stateKind = (o: Op) => o.predicted_steady_bytes !== null && o.account_bytes > 1 << 20 && o.account_bytes > 1.5 * o.predicted_steady_bytes ? 'warn' : 'ok';
 
 function BoxText({ s, n, far, culprit: c }: { s: Status; n: Node; far: boolean; culprit: Culprit | null }) {
@@ -24,11 +30,11 @@ function BoxText({ s, n, far, culprit: c }: { s: Status; n: Node; far: boolean; 
       <svg width={BOX_W - 4} height={BOX_H}>
       <text class="kind" x="10" y="18">{many ? `${n.ops.length} operators` : first.kind}{drops ? ' \u00b7 drops rows' : ''}</text>
       {hot && <text class="hot" x={BOX_W - 10} y="18" text-anchor="end">{'\u25b2'} hot key</text>}
-      <text class="name" x="10" y="37">{cut(many ? n.ops.map(x => x.kind).join(' \u2192 ') : first.title, 25)}</text>
+      <text class="name" x="10" y="37">{cut(many ? n.ops.map(x => x.kind).join(' \u2192 ') : first.title, 23)}</text>
       <text class="line" x="10" y="56">{rate(first.in_per_s)} in{'  \u2192  '}{rate(o.out_per_s)} out</text>
-      <text class="line soft" x="10" y="73">{o.watermark_us === null ? 'no event time' : 'time ' + when(o.watermark_us).slice(11) + (lagOf(s, o) ? ', ' + span(lagOf(s, o)).replace(/\.\d/, '') + ' behind' : '')}</text>
+      <text class="line soft" x="10" y="73">{o.watermark_us === null ? 'no event time' : when(o.watermark_us).slice(11) + (lagOf(s, o) ? ', ' + span(lagOf(s, o)).replace(/\.\d| 0 s$/g, '').replace('min', 'm') + ' behind' : '')}</text>
       {bytesOf > 0 ? <text class="line soft" x="10" y="90">{bytes(bytesOf)}{sure > 0 ? ' of ' + bytes(sure) : ''}</text> : <text class="line soft" x="10" y="90">keeps nothing</text>}
-      {sh && <g transform="translate(10 96)"><rect class="sh-bg" width={w} height="4" /><rect class="sh-busy" width={w * sh.busy} height="4" /><rect class="sh-blocked" x={w * sh.busy} width={w * sh.blocked} height="4" /></g>}
+      {sh && <g transform="translate(10 96)"><rect class="sh-bg" width={w} height="4" /><rect class="sh-busy" width={w * sh.busy} height="4" /><rect class="sh-outside" x={w * sh.busy} width={w * sh.outside} height="4" /><rect class="sh-blocked" x={w * (sh.busy + sh.outside)} width={w * sh.blocked} height="4" /></g>}
       </svg>
       {c && n.ops.some(x => x.id === c.operator) && <g class="culprit-tag"><rect x="-1" y="-22" width={BOX_W + 2} height="20" rx="4" /><text x="8" y="-8">{'\u25b2'} limits the job: {cut(c.cls, 18)}</text></g>}
     </g>
@@ -51,6 +57,7 @@ function Picture({ s, graph, down, chosen, choose, find, c }: { s: Status; graph
     return () => see.disconnect();
   }, []);
   useEffect(() => setView(null), [graph]);
+  const tall = Math.round(Math.max(230, Math.min(graph.h * Math.min(size.w / graph.w, 1.15) + 56, 0.62 * innerHeight)));
   const fitK = Math.min(size.w / graph.w, size.h / (graph.h + 24), 1.15);
   const k0 = graph.nodes.length <= 30 ? Math.max(fitK, Math.min(0.62, down ? size.w / graph.w : 0.62)) : fitK;
   const fit: View = { k: k0, x: graph.w * k0 <= size.w ? (size.w - graph.w * k0) / 2 : 0, y: (graph.h + 24) * k0 <= size.h ? (size.h - (graph.h - 24) * k0) / 2 : 24 * k0 };
@@ -96,7 +103,7 @@ function Picture({ s, graph, down, chosen, choose, find, c }: { s: Status; graph
   return (
     <div class="graph-box">
       <div class="zoom" role="group" aria-label="Zoom"><button onClick={() => zoom(1.25)} aria-label="Zoom in">+</button><button onClick={() => zoom(0.8)} aria-label="Zoom out">{'\u2212'}</button><button onClick={() => setView(null)} aria-label="Fit the whole job">Fit</button></div>
-      <svg ref={box} class={'graph' + (far ? ' is-far' : '')} role="group" aria-label="Graph of the job: arrow keys move it, plus and minus zoom, Tab goes from operator to operator" tabIndex={0} onKeyDown={keys} onPointerDown={press} onPointerMove={move} onPointerUp={lift} onPointerCancel={lift} onPointerLeave={lift}>
+      <svg ref={box} style={{ height: tall + 'px' }} class={'graph' + (far ? ' is-far' : '')} role="group" aria-label="Graph of the job: arrow keys move it, plus and minus zoom, Tab goes from operator to operator" tabIndex={0} onKeyDown={keys} onPointerDown={press} onPointerMove={move} onPointerUp={lift} onPointerCancel={lift} onPointerLeave={lift}>
         <g transform={`translate(${v.x} ${v.y}) scale(${v.k})`}>
           {graph.edges.map((e, i) => {
             const r = now.get(e.sender.id)?.out_per_s ?? 0, mid = e.points[Math.floor(e.points.length / 2)] ?? { x: 0, y: 0 }, x = s.exchanges.find(q => q.operator === e.receiver && q.port === e.port), skewed = x && x.rows > 1000 && x.busiest > 2 * x.mean;
@@ -136,7 +143,7 @@ function Details({ s, o, close }: { s: Status; o: Op; close: () => void }) {
         {row('state', 'account_bytes', o.account_bytes, bytes)}{row('state at most so far', 'peak', o.state_peak_bytes, bytes)}
         {row('the bill says now', 'predicted', o.predicted_bytes, bytes)}{row('the bill says in the long run', 'steady', o.predicted_steady_bytes, bytes)}
         {row('keys', 'keys', o.keys, count)}{row('bounded by', 'bound', o.bound)}
-        {sh && <>{row('busy', 'busy', sh.busy, percent)}{row('blocked by what follows', 'blocked', sh.blocked, percent)}{row('waiting for input', 'waiting', sh.waiting, percent)}</>}
+        {sh && <>{row('busy', 'busy', sh.busy, percent)}{row('waiting for its other end', 'outside', sh.outside, percent)}{row('blocked by what follows', 'blocked', sh.blocked, percent)}{row('waiting for input', 'waiting', sh.waiting, percent)}{row('waiting for its worker', 'turn', sh.turn, percent)}</>}
         {drops.map(([r, n]) => row('left out: ' + r, 'dropped/' + r, n, count))}
       </dl>
       {hot.map(h => <p key={h.key} class="notice warn"><Mark kind="warn" /> Key <b>{h.key}</b> has {percent(h.share)} of the rows; a worker's fair share is {percent(h.fair_share)}.{h.split ? ' ' + h.split : ''}</p>)}
@@ -151,6 +158,7 @@ export function JobPane({ s }: { s: Status }) {
   const folds = fold ?? s.operators.length > FOLD_FROM, plan = s.operators.map(o => o.id + '<' + o.inputs.map(i => i.operator)).join();
   const graph = useMemo(() => layout(s, folds, open, narrow), [plan, folds, open, narrow]);
   const c = culprit(state.why.body), op = s.operators.find(o => o.id === chosen), slowest = s.sources.reduce((a, x) => Math.max(a, x.event_time_lag_us), 0);
+  const timeless = s.operators.every(o => !o.time);
   const choose = (id: string, n: Node) => n.ops.length > 1 ? setOpen(new Set([...open, n.id])) : setChosen(chosen === id ? '' : id);
   const memory = s.memory_bytes + s.budget.process_bytes, last = s.checkpoints[s.checkpoints.length - 1], sum = (f: (o: Op) => number | undefined, kind: string) => s.operators.filter(o => o.kind === kind).reduce((a, o) => a + (f(o) ?? 0), 0);
   return (
@@ -166,7 +174,8 @@ export function JobPane({ s }: { s: Status }) {
         <Tile label="running for" f="running_us" v={s.running_us} as={span} sub={plural(s.workers, 'worker')} />
       </dl>
       {graph.nodes.length ? <Picture s={s} graph={graph} down={narrow} chosen={chosen} choose={choose} find={find} c={c} /> : <Empty>The plan has no operators.</Empty>}
-      <p class="legend"><span><i class="sw source" />read from</span><span><i class="sw mid" />computes</span><span><i class="sw sink" />written to</span><span><i class="ln" />same worker</span><span><i class="ln hash" />sent to the worker of the key</span><span><i class="sw busy" />busy</span><span><i class="sw blocked" />blocked</span>{graph.folded > 0 && <span>{plural(graph.folded, 'operator')} folded away: click a stack to open it</span>}<span class="soft">Ctrl and wheel, or + and {'\u2212'}, zoom</span></p>
+      <p class="legend"><span><i class="sw source" />read from</span><span><i class="sw mid" />computes</span><span><i class="sw sink" />written to</span><span><i class="ln" />same worker</span><span><i class="ln hash" />sent to the worker of the key</span><span><i class="sw busy" />busy</span><span><i class="sw outside" />waits for its other end</span><span><i class="sw blocked" />blocked</span>{graph.folded > 0 && <span>{plural(graph.folded, 'operator')} folded away: click a stack to open it</span>}<span class="soft">Ctrl and wheel, or + and {'\u2212'}, zoom</span></p>
+      <Limit />
       {op && <Details s={s} o={op} close={() => setChosen('')} />}
       <h3>All operators</h3>
       <Table caption="All operators of the job" rows={s.operators} id={o => o.id} row={o => ({ 'data-row': o.id, class: c?.operator === o.id ? 'bad-row' : '' })} columns={[
@@ -175,8 +184,9 @@ export function JobPane({ s }: { s: Status }) {
         { name: 'Out', num: true, cell: o => <Fig f={`op/${o.id}/out`} v={o.out} as={count} />, key: o => o.out },
         { name: 'In/s', num: true, cell: o => rate(o.in_per_s), key: o => o.in_per_s ?? 0 },
         { name: 'Out/s', num: true, cell: o => rate(o.out_per_s), key: o => o.out_per_s ?? 0 },
-        { name: 'Busy', num: true, hide: s.operators.every(o => o.busy_share === undefined), cell: o => percent(o.busy_share), key: o => o.busy_share ?? 0 },
-        { name: 'Blocked', num: true, hide: s.operators.every(o => o.blocked_share === undefined), cell: o => percent(o.blocked_share), key: o => o.blocked_share ?? 0 },
+        { name: 'Busy', num: true, hide: timeless, cell: o => percent(shares(o)?.busy), key: o => shares(o)?.busy ?? 0 },
+        { name: 'Blocked', num: true, hide: timeless, cell: o => percent(shares(o)?.blocked), key: o => shares(o)?.blocked ?? 0 },
+        { name: 'Waiting', num: true, hide: timeless, cell: o => percent(shares(o)?.waiting), key: o => shares(o)?.waiting ?? 0 },
         { name: 'Event time', num: true, cell: o => <Fig f={`op/${o.id}/watermark_us`} v={o.watermark_us} as={when} />, key: o => o.watermark_us ?? 0 },
         { name: 'State', num: true, cell: o => <Fig f={`op/${o.id}/account_bytes`} v={o.account_bytes} as={bytes} />, key: o => o.account_bytes },
         { name: 'of its bill', cell: o => o.predicted_steady_bytes ? <><Meter share={o.account_bytes / o.predicted_steady_bytes} kind={stateKind(o)} label={`${percent(o.account_bytes / o.predicted_steady_bytes)} of the bill`} /> {percent(o.account_bytes / o.predicted_steady_bytes)}</> : '\u2013', key: o => o.predicted_steady_bytes ? o.account_bytes / o.predicted_steady_bytes : -1 },
@@ -190,7 +200,6 @@ export function JobPane({ s }: { s: Status }) {
         { name: 'Fair share', num: true, cell: h => percent(h.fair_share) },
         { name: 'What helps', cell: h => h.combined ? 'nothing to do: its rows are combined before they are sent' : h.split ?? 'see hot keys in the documentation' },
       ]} />
-      {limit(state.why.body)}
     </Pane>
   );
 }

@@ -1,12 +1,12 @@
 /* Where every row went: a flow for the chosen operator, and the same sums as a table. */
 import { useState } from 'preact/hooks';
-import { type Op, type Status } from '../model';
+import { state, type Misses, type Op, type Status } from '../model';
 import { Card, Fig, Mark, Pane, Table } from '../parts';
-import { count, cut, percent, plural } from '../fmt';
+import { count, cut, percent, plural, span } from '../fmt';
 
 interface Part { name: string; n: number; kind: 'out' | 'kept' | 'drop' | 'flight' | 'open' }
 const JOIN = /join/;
-const EXACT = new Set(['source', 'values', 'calc', 'union', 'sink']);
+const EXACT = new Set(['source', 'values', 'calc', 'union', 'sink', 'keep', 'window_tvf']), PASSES = new Set(['local_agg', 'unnest', 'time_sort', 'over', 'spread', 'dedup']);
 const REASONS: Record<string, string> = {
   filtered: 'left out by WHERE', late: 'came after their window or watermark had closed', malformed: 'could not be read', 'dead-letter': 'could not be read or written, put aside', 'unmatched-left': 'of the left side found no partner', 'unmatched-right': 'of the right side found no partner',
   'null-key': 'had no key to join by', duplicate: 'had been seen before', expired: 'were forgotten when their time was over', 'before-start': 'were older than where the job began', future: 'were too far in the future',
@@ -15,7 +15,7 @@ const REASONS: Record<string, string> = {
 
 /* in = these; the rest of a sum is what an operator has taken up (groups, windows, the other side of a join). */
 export function parts(o: Op, finished: boolean): { total: number; list: Part[]; closes: boolean } {
-  const total = o.in[0] + o.in[1], drops = Object.entries(o.dropped), dropped = drops.reduce((a, [, n]) => a + n, 0), list: Part[] = [];
+  const total = o.in[0] + o.in[1] + (o.made ?? 0), held = o.held ? o.held[0] + o.held[1] : 0, drops = Object.entries(o.dropped), dropped = drops.reduce((a, [, n]) => a + n, 0), list: Part[] = [];
   const exact = EXACT.has(o.kind);
   if (exact) {
     list.push({ name: o.kind === 'sink' ? 'written' : 'passed on', n: o.out, kind: 'out' });
@@ -25,6 +25,8 @@ export function parts(o: Op, finished: boolean): { total: number; list: Part[]; 
     list.push({ name: 'matched', n: o.matched[0] + o.matched[1], kind: 'out' });
     const rest = total - o.matched[0] - o.matched[1] - dropped;
     if (rest > 0) list.push({ name: 'waiting for a partner', n: rest, kind: 'kept' });
+  } else if (o.held && PASSES.has(o.kind)) {
+    list.push({ name: 'passed on', n: Math.min(o.out, total), kind: 'out' }, { name: o.kind === 'local_agg' ? 'combined with others' : 'taken into the result', n: o.used ?? 0, kind: 'kept' }, { name: 'held for event time', n: held, kind: 'flight' });
   } else list.push({ name: JOIN.test(o.kind) ? 'joined' : o.kind.includes('top') ? 'ranked' : 'taken into the result', n: Math.max(0, total - dropped), kind: 'kept' });
   for (const [name, n] of drops) list.push({ name, n, kind: 'drop' });
   return { total, list: list.filter(p => p.n > 0), closes: o.closes };
@@ -60,7 +62,7 @@ function Flow({ o, finished }: { o: Op; finished: boolean }) {
 }
 
 export function LedgerPane({ s }: { s: Status }) {
-  const [chosen, setChosen] = useState(''), op = s.operators.find(o => o.id === chosen) ?? s.operators.find(o => Object.keys(o.dropped).length) ?? s.operators.find(o => o.kind === 'source') ?? s.operators[0];
+  const detail = new Map((state.ledger.body?.operators ?? []).map((o: Op) => [o.id, o])), [chosen, setChosen] = useState(''), op = s.operators.find(o => o.id === chosen) ?? s.operators.find(o => Object.keys(o.dropped).length) ?? s.operators.find(o => o.kind === 'source') ?? s.operators[0];
   const open = s.operators.filter(o => !o.closes), reasons = new Map<string, number>();
   for (const o of s.operators) for (const [r, n] of Object.entries(o.dropped)) reasons.set(r, (reasons.get(r) ?? 0) + n);
   const all = [...reasons].sort((a, b) => b[1] - a[1]);
@@ -73,6 +75,8 @@ export function LedgerPane({ s }: { s: Status }) {
         <div class="card-tools"><label>Rows of <select value={op.id} onChange={e => setChosen((e.target as HTMLSelectElement).value)}>{s.operators.map(o => <option key={o.id} value={o.id}>{cut(o.title, 60)}</option>)}</select></label>
           <span class="closes" data-f={`ledger/${op.id}/closes`} data-v={String(op.closes)}>{op.closes ? <Mark kind="ok" word="closes" /> : <Mark kind="bad" word="does not close" />}</span></div>
         <div class="scroll" tabIndex={0} role="region" aria-label="Flow of rows"><Flow o={op} finished={s.finished} /></div>
+        {op.open && <p class="notice bad"><Mark kind="bad" /> {op.open}</p>}
+        <Unmatched o={{ ...op, ...(detail.get(op.id) ?? {}) } as Op} />
       </Card>
       <h3>Every operator</h3>
       <Table caption="Ledger of every operator" rows={s.operators} id={o => o.id} row={o => ({ class: o.closes ? '' : 'bad-row' })} columns={[
@@ -85,6 +89,17 @@ export function LedgerPane({ s }: { s: Status }) {
       ]} />
       <p class="soft">{plural(s.operators.length, 'operator')}; {count(s.rows_in)} rows read, {count(s.rows_out)} rows written. The sums are part of every checkpoint, so they are right after a crash too.</p>
     </Pane>
+  );
+}
+
+/* Of a join: why rows found no partner, and how much wider it would have to be. */
+function Unmatched({ o }: { o: Op }) {
+  const sides = (o.unmatched ?? []).map((m: Misses, i) => ({ m, side: i ? 'right' : 'left', n: Object.values(m.why).reduce((a, b) => a + b, 0) })).filter(x => x.n > 0);
+  return (
+    <>
+      {sides.map(({ m, side, n }) => <p key={side} class="soft">{count(n)} of the {side} side found no partner: {Object.entries(m.why).map(([w, k]) => `${count(k)} ${w.replace(/-/g, ' ')}`).join(', ')}.{m.upper_more_us > 0 && ` An upper bound wider by ${span(m.upper_more_us)} would have kept 99.9 % of them.`}{m.lower_more_us > 0 && ` A lower bound wider by ${span(m.lower_more_us)} would have kept 99.9 %.`}</p>)}
+      {o.late && o.late.behind.rows > 0 && <p class="soft">{count(o.late.behind.rows)} came behind the watermark, by {span(o.late.behind.most_us)} at most; a delay longer by {span(o.late.delay_more_us)} would have kept 99.9 % of all rows.</p>}
+    </>
   );
 }
 

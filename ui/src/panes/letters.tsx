@@ -53,13 +53,13 @@ export function LettersPane({ s }: { s: Status }) {
           <div class="card-tools"><button class="primary" disabled={!!busy || !body.can_replay} onClick={() => replay(chosen.size ? [...chosen] : list.map(l => l.id))}>Put back {chosen.size ? plural(chosen.size, 'letter') : list.length < body.total ? `the ${count(list.length)} shown` : 'all'}</button>
             {!body.can_replay && <span class="soft">{body.cannot_replay ?? 'The job keeps no state (--state-dir), so nothing can be put back.'}</span>}
             <span class="soft"><Fig f="letters/total" v={body.total} as={count} /> in all{list.length < body.total ? `, the newest ${count(list.length)} are shown` : ''}</span></div>
-          <Table caption="Dead letters" rows={list} id={l => l.id} row={l => ({ 'data-letter': l.id })} columns={[
+          <div class="tall"><Table caption="Dead letters" rows={list} id={l => l.id} row={l => ({ 'data-letter': l.id })} columns={[
             { name: 'Choose', cell: l => <input type="checkbox" aria-label={'Choose letter ' + l.id} checked={chosen.has(l.id)} onChange={() => pick(l.id)} /> },
             { name: 'Refused (UTC)', cell: l => (l.refused_at ?? '').slice(0, 19), key: l => l.refused_at ?? '' },
             { name: 'Table', cell: l => l.table_name, key: l => l.table_name },
             { name: 'Code', cell: l => <code>{l.code ?? ''}</code>, key: l => l.code ?? '' },
             { name: 'Reason', cell: l => <button class="link" aria-expanded={open === l.id} onClick={() => setOpen(open === l.id ? '' : l.id)}>{l.reason ?? 'no reason given'}</button> },
-          ]} />
+          ]} /></div>
           {shown && <Card title="The record" note={shown.id} wide><button class="close" onClick={() => setOpen('')} aria-label="Close the record">{'\u2715'}</button>
             <p>{shown.partition_name ? `${shown.partition_name}, ` : ''}{shown.record_line !== undefined ? `line ${shown.record_line}, ` : ''}{shown.record_offset !== undefined ? `offset ${shown.record_offset}` : ''}</p>
             {shown.record_key && <p>Key: <code>{shown.record_key}</code></p>}
