@@ -13,6 +13,7 @@ typedef struct wr_observed {             /* an operator at one moment */
     uint64_t in, out, steps, blocked_steps;
     int64_t  state_bytes, watermark_us;
 } wr_observed;
+enum { WR_OBSERVE_LATENCIES = 7 };       /* histograms of a sink, one each ten seconds */
 typedef struct wr_observer wr_observer;
 wr_observer *wr_observer_new(const wr_job_plan *plan);   /* borrows the plan */
 void         wr_observer_free(wr_observer *o);           /* NULL is legal */
@@ -20,6 +21,9 @@ bool         wr_observer_due(const wr_observer *o, int64_t now_us); /* have WR_O
 void         wr_observer_see(wr_observer *o, const wr_job_status *s, int64_t now_us);
 /* The newest sample of a node and the one about span_us before it; returns the time between them, 0: there are no two yet. */
 int64_t      wr_observer_span(const wr_observer *o, uint32_t node, int64_t span_us, wr_observed *before, wr_observed *now);
+
+/* How long rows took to a sink in the last minute or so. False: none came, or it is no sink. */
+bool         wr_observer_latency(const wr_observer *o, uint32_t node, wr_hist *out);
 
 /* Everything of a status, as one object: job, operators (with inputs, ledger, state, watermark, predicted state), sources, budget, checkpoints, hot keys,
  * exchanges. `o` may be NULL: then there are no rates. */

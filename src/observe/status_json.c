@@ -27,13 +27,6 @@ static void lateness_json(const char *name, const wr_lateness *l, wr_sbuf *out) 
     wr_sbuf_addc(out, ']');
 }
 
-/* Of sources that may leave rows out, or had to turn somebody away. */
-static void overload_json(const wr_source_status *q, wr_sbuf *out) {
-    if (q->overload.policy == WR_OVERLOAD_WAIT && !q->shed && !q->turned_away) return;
-    wr_sbuf_printf(out, ",\"overload\":{\"policy\":\"%s\",\"shedding\":%s,\"shed\":%" PRIu64 ",\"turned_away\":%" PRIu64 "}", wr_overload_policy_name(q->overload.policy),
-                   q->shedding ? "true" : "false", q->shed, q->turned_away);
-}
-
 void wr_observe_sources_json(const wr_job_status *s, wr_sbuf *out) {
     const char *sep = "";
     wr_sbuf_addc(out, '[');
@@ -50,7 +43,6 @@ void wr_observe_sources_json(const wr_job_status *s, wr_sbuf *out) {
         time_json("watermark_us", q->watermark_us, out);
         time_json("first_us", q->first_us, out);
         time_json("last_us", q->last_us, out);
-        overload_json(q, out);
         wr_sbuf_addz(out, ",\"held_by\":");
         wr_sbuf_add_json(out, wr_str_of(q->held_by));
         if (q->node->source.watermark) lateness_json("disorder", &q->disorder, out);
@@ -82,6 +74,24 @@ static void inputs_json(const wr_pnode *p, wr_sbuf *out) {
     wr_sbuf_addc(out, ']');
 }
 
+static void percentiles_json(const char *name, const wr_hist *h, wr_sbuf *out) {
+    static const struct { const char *name; double q; } points[] = {{"p50_us", 0.5}, {"p90_us", 0.9}, {"p95_us", 0.95}, {"p99_us", 0.99}, {"p999_us", 0.999}, {"max_us", 1}};
+    wr_sbuf_printf(out, ",\"%s\":{\"rows\":%" PRIu64, name, h->n);
+    for (size_t i = 0; h->n && i < WR_COUNT_OF(points); i++) wr_sbuf_printf(out, ",\"%s\":%" PRIu64, points[i].name, wr_hist_quantile(h, points[i].q));
+    wr_sbuf_addc(out, '}');
+}
+
+/* Of a sink: since the start, of the last minute, and how far its event time is behind the clock. */
+static void latency_json(const wr_job_status *s, const wr_node_status *n, const wr_observer *o, wr_sbuf *out) {
+    if (!n->latency) return;
+    wr_hist *minute = wr_malloc(sizeof *minute);
+    percentiles_json("latency", n->latency, out);
+    if (wr_observer_latency(o, n->node->index, minute)) percentiles_json("latency_minute", minute, out);
+    wr_free(minute);
+    if (n->watermark_us != WR_TIME_MIN && n->watermark_us != WR_TIME_MAX) wr_sbuf_printf(out, ",\"event_time_lag_us\":%" PRIi64, s->wall_us - n->watermark_us);
+    else wr_sbuf_addz(out, ",\"event_time_lag_us\":null");
+}
+
 static void operator_json(const wr_job_status *s, const wr_node_status *n, const wr_observer *o, wr_sbuf *out) {
     enum { RATE_SPAN_US = 5000000 };
     static const char *const bounds[] = {"stateless", "keys", "time", "input", "nothing"};
@@ -94,6 +104,7 @@ static void operator_json(const wr_job_status *s, const wr_node_status *n, const
     wr_sbuf_printf(out, ",\"account_bytes\":%" PRIi64 ",\"bound\":\"%s\"", n->account_bytes, bounds[n->node->bill.bound]);
     bytes_json("predicted_bytes", wr_bill_bytes(n->node, (double)s->running_us), out);
     bytes_json("predicted_steady_bytes", wr_bill_steady(n->node), out);
+    latency_json(s, n, o, out);
     if (span > 0) {
         wr_sbuf_printf(out, ",\"in_per_s\":%.1f,\"out_per_s\":%.1f,\"state_bytes_per_s\":%.1f", (double)(b.in - a.in) * 1e6 / (double)span, (double)(b.out - a.out) * 1e6 / (double)span,
                        (double)(b.state_bytes - a.state_bytes) * 1e6 / (double)span);

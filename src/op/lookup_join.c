@@ -25,6 +25,7 @@ typedef struct entry {                 /* a batch under way */
     const uint64_t *hash;
     uint64_t       *own_hash;
     wr_ask         *ask;
+    int64_t         read_us;           /* wr_op_ctx */
     int64_t         wm_us, asked_us, retry_us; /* wm_us: the watermark before it; asked_us: of waited_us; retry_us: ask again then, 0 = no */
     uint32_t        attempt, n_keys, n_open, n_live, at; /* at: the first live row that has not come out */
     uint16_t       *key_of;            /* by live row */
@@ -185,6 +186,7 @@ static void enter(lookup_join *j, wr_batch *batch, int64_t wm_us) {
     entry *e = wr_calloc(1, sizeof *e);
     e->batch = wr_batch_ref(batch);
     e->wm_us = wm_us;
+    e->read_us = j->op.ctx->read_us;
     e->n_live = wr_batch_live(batch);
     uint64_t room[WR_BATCH_MAX];
     e->hash = wr_op_hash(batch, j->opts.keys.left, j->opts.keys.n, room);
@@ -388,6 +390,7 @@ static wr_status pairs_of_kept(lookup_join *j, entry *e, uint32_t live, uint16_t
 
 /* From e->at on; stops early when the way out is full. */
 static wr_status emit_entry(lookup_join *j, entry *e, wr_out *out, bool *moved, wr_err *err) {
+    j->op.ctx->read_us = e->read_us;
     for (; e->at < e->n_live; e->at++, *moved = true) {
         if (e->at && !j->n_pairs && out->full(out)) return WR_OK;
         uint16_t row = (uint16_t)wr_batch_row(e->batch, e->at);

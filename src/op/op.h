@@ -27,7 +27,6 @@ typedef enum wr_reason {
     WR_REASON_NO_CHANGE,       /* update that changed no output column */
     WR_REASON_BLANK, WR_REASON_MALFORMED, WR_REASON_FUTURE, WR_REASON_DEAD_LETTER, WR_REASON_TOMBSTONE, WR_REASON_REDELIVERED, WR_REASON_BEFORE_START, /* sources */
     WR_REASON_REFUSED,         /* a row that a sink's other end did not take, and that was skipped */
-    WR_REASON_SHED,            /* sources: more came than could be worked on ('overload.policy') */
     WR_REASON_COUNT
 } wr_reason;
 const char *wr_reason_name(wr_reason reason);
@@ -52,6 +51,7 @@ typedef struct wr_op_ctx {      /* owned by the runtime, outlives the operator *
     const char  *id;            /* of the operator: stable name of its tables in the tier; NULL: its vt->name */
     uint32_t     batch_rows;    /* most rows of an emitted batch, 1..WR_BATCH_MAX */
     int64_t      now_us;        /* processing time, set by the runtime before each call */
+    int64_t      read_us;       /* monotonic: when the bytes were read of what is being worked on; 0: not known. An operator that emits what came earlier sets it */
     /* Said by operators with on_step: */
     bool         waiting;       /* rows are under way inside: neither the end of input nor idleness may pass them */
     bool         stalled;       /* no more rows for now */

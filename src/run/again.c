@@ -265,6 +265,7 @@ static wr_status put_row(node *n, wr_again_letter *l, wr_err *err) {
     kinds[0] = kind_of(l->record.context);
     b->kinds = kinds;
     id_set_add(&n->refused->replayed, l->id);
+    n->ctx.read_us = 0;
     WR_TRY(node_push(n, 0, b, err));
     settle(job, l, WR_AGAIN_PASSED, "");
     return WR_OK;

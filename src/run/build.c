@@ -255,6 +255,7 @@ static wr_status make_sink(wr_job *job, node *n, wr_err *err) {
                             .tz = job->plan->tz, .n_workers = job->n_workers, .batch_rows = job->batch_rows, 
                             .refuse = make_refuser(job, n, &info), .next_version = job->opts.next_version, .final_rows = job->opts.final_rows, .result_arg = job->opts.result_arg,
                             .print_style = job->opts.print_style ? job->opts.print_style : "table"};
+    latency_open(n, !n->flush_always && job->where[n->p->index] >= 0);
     return c->sink_new(&info, ctx, &n->sink, err);
 }
 

@@ -5,6 +5,7 @@
  * Ownership  job owns all; a worker's nodes, tasks and the consumer side of its queues are touched by that worker only. Shared: edges' queues
  *            (single producer, single consumer), turns (mutex), accounts and flags (atomics), published reports (mutex).              */
 #pragma once
+#include "base/histogram.h"
 #include "checkpoint/checkpoint.h"
 #include "run/budget.h"
 #include "run/letters.h"
@@ -20,6 +21,7 @@ typedef struct msg {
     bool      idle;        /* TURN_END, WATERMARK: leaves the minimum */
     uint64_t  seq;         /* turn number within the source; BARRIER: epoch; CUT: version; derived, put back by a restore: which channel */
     int64_t   wm_us;       /* TURN_END, WATERMARK */
+    int64_t   read_us;     /* monotonic: when the input was read that it comes from; 0: not known */
     wr_batch *batch;
     size_t    bytes;
 } msg;
@@ -58,6 +60,7 @@ typedef struct edge {
 } edge;
 
 typedef struct node node;
+typedef struct latency latency;
 typedef struct letters letters;
 typedef struct task task;
 typedef struct worker worker;
@@ -74,6 +77,7 @@ struct node {                              /* one plan node on one worker */
     wr_refuse       refuse;                /* what the connector is given of it */
     uint64_t        letters_epoch;         /* that its dead letters belong to */
     uint64_t        sink_rows;             /* that it was given in this run */
+    latency        *latency;               /* sinks: how long rows took (latency.c) */
     WR_ARR(uint32_t) again;                /* sinks: letters that are to be put back, by index in the request; under turn_lock */
     uint32_t        again_next;
     bool            flush_always;          /* sinks: flushed even when checkpoints are on (they promise no more than at least once) */
@@ -152,17 +156,6 @@ typedef struct part_state {                /* of one partition, in published ord
     bool     seen, done, idle;
 } part_state;
 void lateness_add(wr_lateness *into, int64_t us); /* us >= 0 */
-/* ---- what is left out under overload (shed.c) ---- */
-enum { SHED_MARKS_MAX = 64 };
-typedef enum shed_what { SHED_NOT, SHED_ALL, SHED_SAMPLE } shed_what;
-typedef struct shed_mark { uint64_t from, to; } shed_mark;
-typedef struct shedding {
-    wr_overload policy;
-    bool        on, begun, elsewhere;      /* on: the last chunk was too far behind; elsewhere: it is done where rows come in */
-    uint64_t    done, looked;              /* by progress(): what has been read, how much there was when it was looked at */
-    uint32_t    n_marks;
-    shed_mark   marks[SHED_MARKS_MAX];
-} shedding;
 typedef struct source {
     const wr_pnode *p;
     uint32_t        index;
@@ -184,11 +177,11 @@ typedef struct source {
     wr_sbuf         cut_positions, cut_state;
     bool            values_done;
     int64_t         last_chunk_us;         /* monotonic */
+    int64_t         read_us;               /* that of the newest turn */
     uint64_t        behind;                /* the next four: pace.c */
     int64_t         lag_us, paced_us;
     bool            catching_up;
     int64_t         start_us;              /* rows earlier than that are left out (pace.c) */
-    shedding        shed;
 } source;
 typedef struct pace { int64_t bytes_per_s, rows_per_s, lag_us, ready_us; } pace; /* ready_us: when sources that are behind may read again */
 typedef struct turn_batch {
@@ -198,10 +191,9 @@ typedef struct turn_batch {
 typedef struct turn {
     uint32_t source;
     uint64_t seq, number;                  /* number: over all sources */
+    int64_t  read_us;
     wr_chunk chunk;
     bool     final;                        /* source ends with it */
-    shed_what shed;                        /* its rows go no further, or some do not */
-    uint64_t n_shed;
     uint32_t again;                        /* it is the letter of that index + 1 in the request, and no input */
     wr_decoded decoded;
     WR_ARR(turn_batch) batches;
@@ -236,7 +228,7 @@ struct worker {
     bool        done;
 };
 
-typedef struct node_report { wr_ledger ledger; wr_op_usage usage; int64_t wm; uint64_t steps, blocked_steps; uint32_t n_refused; wr_refused_code refused[WR_REFUSED_CODES_MAX]; } node_report;
+typedef struct node_report { wr_hist *latency; int64_t taken_us; wr_ledger ledger; wr_op_usage usage; int64_t wm; uint64_t steps, blocked_steps; uint32_t n_refused; wr_refused_code refused[WR_REFUSED_CODES_MAX]; } node_report;
 
 /* ---- checkpoints ---- */
 typedef struct epoch_times {               /* of the open epoch; longest and names: workers, under snap_lock; the rest: coordinator */
@@ -378,6 +370,13 @@ bool      node_out_full(wr_out *out);
 wr_status node_out_emit(wr_out *out, wr_batch *batch, wr_err *err);
 wr_status node_located(const node *n, wr_status status, wr_err *err);            /* an error says where it happened */
 wr_batch *edge_hash(const edge *e, wr_batch *batch);                             /* (takes) the same with the hash of the edge's keys */
+/* latency.c: of sinks; the worker that owns the node, or the coordinator at rest */
+void      latency_open(node *n, bool commits);                                   /* commits: its rows can be seen when their epoch has committed, not before */
+void      latency_rows(node *n, uint64_t rows);                                  /* it has taken them */
+void      latency_turn(node *n);                                                 /* ... and all that was read up to ctx.read_us */
+void      latency_prepare(node *n);
+void      latency_commit(node *n);
+void      latency_report(const node *n, node_report *r);                         /* with the report lock */
 /* task.c */
 wr_status task_step(task *t, bool *progress, wr_err *err);
 wr_status task_end_firing(task *t, wr_err *err);                                 /* whatever is full; rows that wait for answers stay, they are state */
@@ -408,11 +407,6 @@ bool      pace_holds(wr_job *job, source *s, int64_t now_us);                   
 bool      pace_slows(wr_job *job, source *s);                                    /* it reads more slowly than it could */
 void      pace_bytes(wr_job *job, source *s, uint64_t n);                        /* what it has read */
 void      pace_rows(wr_job *job, source *s, uint64_t n);
-/* ---- shed.c ---- */
-void      shed_open(wr_job *job, source *s, const wr_options *options, const wr_connector *c);
-shed_what shed_judge(wr_job *job, source *s, const turn *t);
-bool      shed_glance(source *s, turn *t);                                       /* it was counted and needs no decoding */
-void      shed_rows(const source *s, turn *t);
 /* worker.c */
 wr_status worker_step(worker *w, bool *progress, wr_err *err);
 void      worker_run(void *arg);

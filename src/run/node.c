@@ -31,6 +31,7 @@ bool node_out_full(wr_out *out) { return !((node_out *)out)->rush && node_full((
 
 static void send(node *n, edge *e, uint32_t to, msg m) {
     worker *w = n->w;
+    m.read_us = n->ctx.read_us;
     queue_push(e->queues[w->index * w->job->n_workers + to], m);
     if (to != w->index) w->touched |= UINT64_C(1) << (to & 63);
 }
@@ -121,6 +122,7 @@ static void send_hashed(node *n, edge *e, wr_batch *batch) {
 static wr_status emit_to(node *n, const target *t, wr_batch *batch, wr_err *err) {
     if (t->chained) {
         t->chained->ctx.now_us = n->ctx.now_us;
+        t->chained->ctx.read_us = n->ctx.read_us;
         t->chained->turn_source = n->turn_source;
         t->chained->turn_seq = n->turn_seq;
         return node_push(t->chained, t->port, batch, err);
@@ -241,6 +243,7 @@ wr_status node_push(node *n, uint32_t in, wr_batch *batch, wr_err *err) {
         n->ledger.out += wr_batch_live(batch); /* what the sink refuses is taken off by refuse_sink_row */
         if (status == WR_OK) status = n->sink->vt->write(n->sink, batch, err);
         n->sink_rows += live;
+        if (status == WR_OK) latency_rows(n, live);
     } else {
         status = n->op->vt->on_batch(n->op, in, batch, &n->out.base, err);
     }
@@ -266,6 +269,7 @@ wr_status node_given(node *n, uint32_t in, const wr_batch *batch, wr_err *err) {
     n->ledger.in[in < 2 ? in : 0] += live;
     n->ledger.out += live - n_nulls;
     n->sink_rows += live;
+    latency_rows(n, live);
     return node_located(n, status, err);
 }
 
@@ -278,6 +282,7 @@ void node_forward_watermark(node *n, int64_t wm_us, bool idle, wr_err *err, wr_s
     for (uint32_t i = 0; i < n->n_targets && *status == WR_OK; i++) {
         target *t = &n->targets[i];
         if (t->chained) {
+            t->chained->ctx.read_us = n->ctx.read_us;
             *status = node_watermark(t->chained, t->port, wm_us, idle, err);
             continue;
         }
@@ -319,6 +324,8 @@ void node_turn_end(node *n, uint32_t source_index, uint64_t seq, int64_t wm_us, 
             if (c->ended_source == source_index && c->ended_seq == seq + 1) continue;
             c->ended_source = source_index;
             c->ended_seq = seq + 1;
+            c->ctx.read_us = n->ctx.read_us;
+            if (c->sink) latency_turn(c);
             node_turn_end(c, source_index, seq, wm_us, idle);
             continue;
         }

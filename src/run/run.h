@@ -7,6 +7,7 @@
  *            late rows depend on the number of workers, batch size or timing.
  * Thread     wr_job_run blocks its caller; wr_job_stop and wr_job_status may be called from any thread (stop also from a signal handler). */
 #pragma once
+#include "base/histogram.h"
 #include "connect/connect.h"
 #include "plan/plan.h"
 #include "run/again.h"
@@ -93,6 +94,8 @@ typedef struct wr_node_status {
     int64_t         account_bytes, account_peak_bytes; /* of its state, over all workers */
     int64_t         watermark_us;  /* least over workers; WR_TIME_MIN none yet */
     uint64_t        blocked_steps, steps;
+    const wr_hist  *latency;       /* sinks: microseconds from the reading of the input that a row comes from until the row could be seen there, by rows; else NULL */
+    int64_t         taken_us;      /* sinks that no operator with state is in front of: when the newest input was read that they have taken; monotonic, 0: none */
     uint32_t        n_refused;     /* sources and sinks whose 'on-error' is not 'fail'; the first WR_REFUSED_CODES_MAX */
     wr_refused_code refused[WR_REFUSED_CODES_MAX];
 } wr_node_status;
@@ -104,6 +107,7 @@ typedef struct wr_source_status {
     const wr_pnode *node;
     char            what[256];     /* connector's describe() */
     uint64_t        done, total;   /* bytes or rows; total 0 = unknown */
+    int64_t         read_us;       /* monotonic: of the newest input; 0: none */
     uint64_t        behind;        /* of them: known to be there and not read; also of an input that has no end */
     int64_t         lag_us;        /* event time behind the clock; 0 = not known */
     bool            catching_up;   /* both are large (scan.catch-up.lag) */
@@ -115,10 +119,6 @@ typedef struct wr_source_status {
     char            held_by[128];  /* the partition that holds the watermark back, "" if none */
     bool            ended, waiting;
     wr_lateness     disorder;      /* with a watermark: how much older rows of this run were than the newest before them in their partition */
-    wr_overload     overload;      /* what it does when it is too far behind, */
-    bool            shedding;      /* and does now */
-    uint64_t        shed;          /* rows left out, since the job's first start */
-    uint64_t        turned_away;   /* requests that were not taken, in this run */
 } wr_source_status;
 typedef struct wr_budget_status {
     int64_t limit_bytes, reserve_bytes, rss_bytes; /* reserve: of the process beside what is charged; rss 0: not watched */
@@ -180,6 +180,7 @@ typedef struct wr_job_status {
     wr_exchange_status *exchanges;
     uint32_t  n_workers;
     uint64_t  rows_in, rows_out;   /* sources' good rows, sinks' rows */
+    int64_t   mono_us, wall_us;      /* when this was */
     int64_t   running_us, memory_bytes, memory_peak_bytes, memory_limit_bytes, queue_bytes;
     wr_budget_status budget;
     uint64_t  checkpoints, checkpoint_epoch, restored_epoch;
@@ -198,6 +199,7 @@ void wr_job_status_get(wr_job *job, wr_job_status *out);
 /* For every node: rows in = rows out + absorbed + each reason; adds a line per node; false if a stateless or source sum does not close. */
 bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out);
 void wr_job_ledger_json(const wr_job_status *status, wr_sbuf *out);
+bool wr_node_closes(const wr_node_status *node, bool finished); /* false: rows are unaccounted for */
 void wr_job_ledger_node_json(const wr_node_status *node, bool finished, wr_sbuf *out); /* one object of it */
 /* The phases of the last checkpoint in words; nothing if there was none. */
 void wr_job_checkpoint_text(const wr_job_status *status, wr_sbuf *out);

@@ -110,6 +110,7 @@ wr_status snapshot_save(task *t, uint64_t epoch, wr_err *err) {
         wr_sbuf *staged = &job->staged[n->p->index]; /* also needed for the commit */
         wr_sbuf_clear(staged);
         WR_TRY(n->sink->vt->prepare(n->sink, epoch, staged, err));
+        latency_prepare(n);
         wr_sbuf_add_str(&buf, wr_sbuf_str(staged));
         snapshot_put(n, WR_SECTION_SINK, &buf);
         save_refused(n, epoch);
@@ -278,9 +279,11 @@ wr_status snapshot_commit_sinks(worker *w, wr_err *err) {
     uint64_t epoch = atomic_load(&job->commit_epoch);
     if (epoch == w->committed) return WR_OK;
     if (!w->index) WR_TRY(letters_commit(job, epoch, err));
-    for (uint32_t i = 0; i < job->n_nodes; i++)
-        if (w->nodes[i].sink && job->where[i] >= 0)
-            WR_TRY(w->nodes[i].sink->vt->commit(w->nodes[i].sink, epoch, wr_sbuf_str(&job->staged[i]), err));
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        if (!w->nodes[i].sink || job->where[i] < 0) continue;
+        WR_TRY(w->nodes[i].sink->vt->commit(w->nodes[i].sink, epoch, wr_sbuf_str(&job->staged[i]), err));
+        latency_commit(&w->nodes[i]);
+    }
     w->committed = epoch;
     if (atomic_fetch_sub(&job->commits_left, 1) == 1) wr_bell_ring(job->bell);
     return WR_OK;
@@ -305,6 +308,7 @@ static wr_status rest_sections(wr_job *job, uint64_t epoch, bool finished, wr_er
             if (!n->sink || job->where[i] < 0) continue;
             wr_sbuf_clear(&job->staged[i]);
             WR_TRY(n->sink->vt->prepare(n->sink, epoch, &job->staged[i], err));
+            latency_prepare(n);
             wr_sbuf_add_str(&buf, wr_sbuf_str(&job->staged[i]));
             snapshot_put(n, WR_SECTION_SINK, &buf);
         }
@@ -328,7 +332,9 @@ static wr_status at_rest(wr_job *job, bool finished, wr_err *err) {
     for (uint32_t k = 0; k < job->n_workers; k++)
         for (uint32_t i = 0; i < job->n_nodes; i++) {
             node *n = &job->workers[k].nodes[i];
-            if (n->p && n->sink && job->where[i] >= 0) WR_TRY(n->sink->vt->commit(n->sink, epoch, wr_sbuf_str(&job->staged[i]), err));
+            if (!n->p || !n->sink || job->where[i] < 0) continue;
+            WR_TRY(n->sink->vt->commit(n->sink, epoch, wr_sbuf_str(&job->staged[i]), err));
+            latency_commit(n);
         }
     atomic_store(&job->barrier_epoch, epoch);
     atomic_store(&job->commit_epoch, epoch);

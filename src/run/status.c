@@ -25,6 +25,12 @@ static void usage_add(wr_op_usage *into, const wr_op_usage *from) {
     if (from->oldest_us < into->oldest_us) into->oldest_us = from->oldest_us;
 }
 
+static void add_latency(wr_node_status *s, const node_report *r, wr_arena *arena) {
+    if (!s->latency) s->latency = wr_new(arena, wr_hist);
+    wr_hist_merge((wr_hist *)(uintptr_t)s->latency, r->latency);
+    s->taken_us = WR_MAX(s->taken_us, r->taken_us);
+}
+
 static void sum_nodes(wr_job *job, wr_job_status *out) {
     wr_mutex_lock(job->report_lock);
     for (uint32_t i = 0; i < job->n_nodes; i++) {
@@ -41,6 +47,7 @@ static void sum_nodes(wr_job *job, wr_job_status *out) {
             if (r->steps) usage_add(&s->usage, &r->usage);
             s->steps += r->steps;
             s->blocked_steps += r->blocked_steps;
+            if (r->latency) add_latency(s, r, out->arena);
             s->watermark_us = WR_MIN(s->watermark_us, r->wm);
             for (uint32_t c = 0; c < r->n_refused && s->n_refused < WR_REFUSED_CODES_MAX; c++) s->refused[s->n_refused++] = r->refused[c];
         }
@@ -60,6 +67,7 @@ static void describe_source(wr_job *job, source *s, wr_source_status *out) {
     for (uint32_t i = 0; i < s->parts.n; i++) out->last_us = WR_MAX(out->last_us, s->parts.at[i].max_ts);
     out->ended = s->ended;
     out->waiting = s->waiting;
+    out->read_us = s->read_us;
     if (!s->src) {
         snprintf(out->what, sizeof out->what, "VALUES, %u rows", s->p->values.n_rows);
         return;
@@ -76,8 +84,6 @@ static void describe_source(wr_job *job, source *s, wr_source_status *out) {
     if (!s->src->vt->bounded(s->src)) out->total = 0;
     pace_look(job, s);
     out->behind = s->behind, out->lag_us = s->lag_us, out->catching_up = s->catching_up && !s->ended, out->log = s->src->vt->log, out->messages = s->src->vt->messages && !out->log;
-    out->overload = s->shed.policy, out->shedding = s->shed.on && !s->ended;
-    if (s->src->vt->turned_away) out->turned_away = s->src->vt->turned_away(s->src);
     out->n_partitions = s->src->vt->partitions(s->src);
     int holder = -1;
     for (uint32_t i = 0; i < s->parts.n; i++) {
@@ -163,6 +169,7 @@ void wr_job_checkpoints_json(const wr_job_status *s, wr_sbuf *out) {
 void wr_job_status_get(wr_job *job, wr_job_status *out) {
     memset(out, 0, sizeof *out);
     out->arena = wr_arena_new(NULL);
+    out->mono_us = wr_mono_us(job->opts.world), out->wall_us = wr_wall_us(job->opts.world);
     atomic_fetch_add(&job->report_want, 1);
     out->n_nodes = job->n_nodes;
     out->nodes = wr_new_n(out->arena, wr_node_status, job->n_nodes + 1);
@@ -175,7 +182,6 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
         wr_node_status *n = &out->nodes[s->p->index];
         describe_source(job, s, &out->sources[i]);
         refuser_report(&s->refused, n->refused, &n->n_refused);
-        out->sources[i].shed = n->ledger.dropped[WR_REASON_SHED];
     }
     wr_mutex_unlock(job->turn_lock);
     out->running_us = wr_mono_us(job->opts.world) - job->started_us;
@@ -284,9 +290,13 @@ bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
     return closes;
 }
 
+bool wr_node_closes(const wr_node_status *s, bool finished) {
+    balance b = balance_of(s);
+    return !b.exact || (finished ? b.in == b.accounted : b.in >= b.accounted);
+}
+
 void wr_job_ledger_node_json(const wr_node_status *s, bool finished, wr_sbuf *out) {
     const wr_ledger *l = &s->ledger;
-    balance          b = balance_of(s);
     wr_sbuf_printf(out, "{\"id\":\"%s\",\"kind\":\"%s\",\"title\":", s->node->id, wr_pnode_kind_name(s->node->kind));
     wr_sbuf_add_json(out, wr_str_of(s->node->title));
     if (s->node->kind == WR_P_SOURCE) wr_sbuf_addz(out, ",\"table\":"), wr_sbuf_add_json(out, s->node->source.table->name);
@@ -305,7 +315,7 @@ void wr_job_ledger_node_json(const wr_node_status *s, bool finished, wr_sbuf *ou
         sep = ",";
     }
     wr_sbuf_printf(out, "},\"closes\":%s,\"state_bytes\":%" PRIi64 ",\"state_peak_bytes\":%" PRIi64 ",\"keys\":%" PRIu64 ",\"rows\":%" PRIu64,
-                   b.exact && (finished ? b.in != b.accounted : b.in < b.accounted) ? "false" : "true", s->usage.state_bytes, s->account_peak_bytes, s->usage.keys, s->usage.rows);
+                   wr_node_closes(s, finished) ? "true" : "false", s->usage.state_bytes, s->account_peak_bytes, s->usage.keys, s->usage.rows);
     if (s->usage.tier_evictions || s->usage.tier_keys)
         wr_sbuf_printf(out, ",\"tier_keys\":%" PRIu64 ",\"tier_loads\":%" PRIu64 ",\"tier_evictions\":%" PRIu64, s->usage.tier_keys, s->usage.tier_loads,
                        s->usage.tier_evictions);

@@ -52,7 +52,9 @@ static wr_status finish_watermark(task *t, wr_err *err) {
     node     *n = t->head;
     wr_status status = WR_OK;
     t->wm = t->wm_target;
-    if (!n->sink) { /* a union passes it on as it is */
+    if (n->sink) {
+        n->out_wm = t->wm; /* reported only */
+    } else { /* a union passes it on as it is */
         int64_t out = t->wm == WR_TIME_MAX || !n->op ? t->wm : n->op->vt->output_watermark(n->op, t->wm);
         node_forward_watermark(n, WR_MAX(out, n->out_wm), false, err, &status);
     }
@@ -157,12 +159,14 @@ static wr_status take(task *t, uint32_t port_index, channel *c, wr_err *err) {
     port *p = &t->ports[port_index];
     msg   m = *queue_peek(c->q);
     pop(t, c);
+    t->head->ctx.read_us = m.read_us;
     switch (m.kind) {
     case MSG_BATCH: return node_push(t->head, port_index, m.batch, err);
     case MSG_TURN_END: {
         int slot = source_slot(p->edge, m.source);
         p->next_seq[slot]++;
         p->src_wm[slot] = WR_MAX(p->src_wm[slot], m.wm_us);
+        if (t->head->sink) latency_turn(t->head);
         return take_watermark(t, &p->src_idle[slot], m.idle, err);
     }
     case MSG_WATERMARK:
@@ -179,6 +183,7 @@ static wr_status take_replayed(task *t, uint32_t port_index, wr_err *err) {
     port     *p = &t->ports[port_index];
     replay   *r = p->replay;
     msg       m = r->messages.at[r->next++];
+    t->head->ctx.read_us = 0;
     wr_status status = WR_OK;
     wr_account_add(&t->head->w->job->queue_acct, -(int64_t)m.bytes);
     switch (m.kind) {
@@ -206,6 +211,7 @@ static wr_status give(task *t, uint32_t port_index, channel *from, const msg *m,
     t->given = true;
     t->given_port = port_index;
     t->given_from = from;
+    t->head->ctx.read_us = m->read_us;
     return node_give(t->head, port_index, m->batch, err);
 }
 

@@ -28,6 +28,7 @@ void worker_report(worker *w) {
         if (!n->p) continue;
         r->ledger = n->ledger;
         r->wm = n->out_wm;
+        if (n->latency) latency_report(n, r);
         r->steps = n->steps;
         r->blocked_steps = n->blocked_steps;
         if (n->op) n->op->vt->usage(n->op, &r->usage);
