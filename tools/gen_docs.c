@@ -13,6 +13,7 @@
 #include "expr/expr.h"
 #include "format/format.h"
 #include "op/op.h"
+#include "serve/serve.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,9 +304,17 @@ static void letters(void) {
     }
 }
 
+static void metrics(void) {
+    puts("| name | type | labels beside `job` | |\n|---|---|---|---|\n| `weir_build_info` | gauge | `version`, without `job` | 1; the version |");
+    for (size_t i = 0; wr_serve_metric(i); i++) {
+        const wr_metric *m = wr_serve_metric(i);
+        printf("| `%s` | %s | %s | %s |\n", m->name, m->type, m->labels, m->help);
+    }
+}
+
 static void names(void) {
     size_t n;
-    puts("functions\naggregates\nsettings\nsource\nlookup\ncontract\nparity docs/sql/flink.list");
+    puts("functions\naggregates\nsettings\nsource\nlookup\ncontract\nslo\nmetrics\nparity docs/sql/flink.list");
     const wr_connector *const *c = wr_connectors(&n);
     for (size_t i = 0; i < n; i++)
         if (strcmp(c[i]->name, "result")) printf("connector %s\n", c[i]->name);
@@ -322,11 +331,13 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "source")) options(wr_source_specs);
     else if (!strcmp(what, "lookup")) options(wr_lookup_specs);
     else if (!strcmp(what, "contract")) options(wr_contract_specs);
+    else if (!strcmp(what, "slo")) options(wr_slo_specs);
+    else if (!strcmp(what, "metrics")) metrics();
     else if (!strcmp(what, "letters")) letters();
     else if (!strcmp(what, "names")) names();
     else if (!strcmp(what, "parity") && argc > 2) return parity(argv[2]) ? 0 : 2;
     else if (!(argc > 2 && ((!strcmp(what, "connector") && connector(argv[2])) || (!strcmp(what, "format") && format(argv[2]))))) {
-        fprintf(stderr, "usage: gen_docs parity LIST|functions|aggregates|connector NAME|source|lookup|contract|letters|format NAME|settings|names\n");
+        fprintf(stderr, "usage: gen_docs parity LIST|functions|aggregates|connector NAME|source|lookup|contract|slo|metrics|letters|format NAME|settings|names\n");
         return 2;
     }
     return 0;

@@ -6,6 +6,8 @@
 #include "catalog/catalog_private.h"
 
 static const wr_setting_info KNOWN[] = {
+    {"alert.source-silent", "5 min", "alert when a source that has not ended gives nothing for so long"},
+    {"alert.webhook", "", "a URL that alerts are posted to; --alert-webhook wins"},
     {"execution.checkpointing.aligned-checkpoint-timeout", "", "how long barriers wait behind queued rows before they overtake them; 0 = not at all; empty = half of what the last checkpoint took beside that, 100 ms to 1 s"},
     {"execution.checkpointing.interval", "", "how often a checkpoint is taken, with a state directory; empty = 10 s; --checkpoint-every wins"},
     {"execution.checkpointing.num-retained", "2", "how many checkpoints are kept"},

@@ -30,6 +30,7 @@ int cmd_state(int argc, char **argv);
 int cmd_log(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_contract(int argc, char **argv);
+int cmd_slo(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 /* help.c */
@@ -53,6 +54,13 @@ bool infer_is_data(const char *path);                             /* infer.c: by
  * 0: the answer, JSON, is in `out`; else it was said why there is none, and this is the exit code. */
 int live_get(const char *target, const char *token, const char *path, bool json, wr_sbuf *out);
 
+/* slo.c: what `weir run` is to watch for, once the script is planned; 0, or the exit code: it was said why not. */
+struct wr_serve;
+typedef struct watch_flags { const char *slo, *webhook, *otel; } watch_flags;
+typedef struct watch_kept { struct wr_slo_file *file; wr_sbuf webhook, otlp, headers; } watch_kept; /* for as long as the job runs */
+int  watch_open(struct wr_serve *serve, wr_session *session, const watch_flags *flags, bool json, watch_kept *kept);
+void watch_close(watch_kept *kept);
+
 /* common.c */
 typedef struct job_args {            /* options that run, explain and check share */
     wr_session_opts opts;
@@ -63,7 +71,7 @@ typedef struct job_args {            /* options that run, explain and check shar
 } job_args;
 /* getopt values above any character. */
 enum { OPT_MEMORY = 256, OPT_STATE_DIR, OPT_FRESH, OPT_ACCEPT_OLDER, OPT_SET, OPT_FORMAT, OPT_FINAL, OPT_CHANGELOG, OPT_JSON, OPT_BATCH_ROWS,
-       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_FROM, OPT_CATCH_UP, OPT_OUTPUTS, OPT_TIMEOUT, OPT_REPLAY, OPT_RUNS, OPT_SAMPLE, OPT_PRICES, OPT_CHECKPOINT_TO, OPT_CONTRACTS, OPT_STRICT, OPT_UI, OPT_GEN_FIRST };
+       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_FROM, OPT_CATCH_UP, OPT_OUTPUTS, OPT_TIMEOUT, OPT_REPLAY, OPT_RUNS, OPT_SAMPLE, OPT_PRICES, OPT_CHECKPOINT_TO, OPT_CONTRACTS, OPT_STRICT, OPT_UI, OPT_SLO, OPT_WEBHOOK, OPT_OTEL, OPT_GEN_FIRST };
 /* Makes the session, sets and loads everything; NULL after an error was printed (*code says which). */
 wr_session *job_session(job_args *args, const char *command, int *code);
 void        job_args_free(job_args *args);

@@ -28,6 +28,9 @@ static const page pages[] = {
      "      --catch-up-rate RATE   50MiB/s or '200k rows/s': sources that are behind ('scan.catch-up.lag') read at most that, all together\n"
      "      --accept-older   if the newest checkpoint is damaged, take the one before it\n"
      "      --checkpoint-every 10s\n"
+    "      --slo FILE       what is promised of tables, beside their options 'slo.*': lines TABLE.slo.NAME = VALUE\n"
+    "      --alert-webhook URL    alerts are posted there ('alert.webhook')\n"
+    "      --otel URL       OpenTelemetry traces of checkpoints go there, as OTLP over HTTP in JSON (OTEL_EXPORTER_OTLP_ENDPOINT)\n"
      "      --format table|jsonl   how rows of a bare SELECT are printed; default: table\n"
      "      --final          print the rows that hold at the end of the input, not the changes on the way\n"
      "      --changelog      print every change with its kind: +I -U +U -D\n"
@@ -194,6 +197,12 @@ static const page pages[] = {
      "\n"
      "The script goes to stdout, what differs to stderr and, as comments, above the statements it is about. Options and settings that only\n"
      "weir has are translated or left out; the SQL itself is Flink's already.\n"},
+    {"slo", "what is promised of a running job's tables, and whether it is kept",
+     "usage: weir slo [--json] [--token TOKEN] TARGET\n"
+     "\n"
+     "TARGET is the state directory of a running job, or the address of its --ui. For each promise ('slo.*' of a table, or --slo FILE): the number now,\n"
+     "whether it is kept, how fast the error budget is used up over 5 minutes and an hour (1: just as fast as it may be), what is left of it, and the alert.\n"
+     "Ends with 1 if one is not kept. docs/monitoring.md.\n"},
     {"savepoint", "a copy of a job's state that stands alone; also of a running job",
      "usage: weir savepoint [options] STATE_DIR OUT\n"
      "\n"
@@ -336,6 +345,8 @@ static void list_connectors(void) {
     print_specs(wr_lookup_specs);
     puts("every table, for 'weir contract':");
     print_specs(wr_contract_specs);
+    puts("every table, for what is promised of it (docs/monitoring.md):");
+    print_specs(wr_slo_specs);
 }
 
 static void list_formats(void) {

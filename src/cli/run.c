@@ -5,6 +5,7 @@
  * Thread     the job is coordinated on the main thread; handlers only set atomics.                                          */
 #include "cli.h"
 #include "watch.h"
+#include "http/http.h"
 #include "serve/serve.h"
 #include <errno.h>
 #include <getopt.h>
@@ -61,13 +62,14 @@ static const struct option OPTIONS[] = {
     {"replay", no_argument, NULL, OPT_REPLAY},     {"runs", required_argument, NULL, OPT_RUNS},
     {"seed", required_argument, NULL, OPT_SEED},   {"checkpoint-to", required_argument, NULL, OPT_CHECKPOINT_TO},
     {"contracts", required_argument, NULL, OPT_CONTRACTS}, {"strict", no_argument, NULL, OPT_STRICT},
-    {"ui", required_argument, NULL, OPT_UI},
+    {"ui", required_argument, NULL, OPT_UI},       {"slo", required_argument, NULL, OPT_SLO},
+    {"alert-webhook", required_argument, NULL, OPT_WEBHOOK}, {"otel", required_argument, NULL, OPT_OTEL},
     {"help", no_argument, NULL, 'h'},              {0},
 };
 
-typedef struct run_flags { bool final_rows, changelog, jsonl, replay, strict; uint64_t runs, seed; const char *contracts, *ui; } run_flags;
+typedef struct run_flags { bool final_rows, changelog, jsonl, replay, strict; uint64_t runs, seed; const char *contracts, *ui; watch_flags watch; } run_flags;
 
-typedef struct runner { watch watch; wr_serve *serve; } runner; /* who hears of the job */
+typedef struct runner { watch watch; wr_serve *serve; watch_kept kept; } runner; /* who hears of the job */
 
 static int take_format(const char *value, run_flags *flags) {
     if (!strcmp(value, "table")) flags->jsonl = false;
@@ -93,6 +95,16 @@ static int take_replay(const char *command, int opt, const char *value, run_flag
     return 0;
 }
 
+/* Who watches, and who is told. */
+static int take_watch(const char *command, int opt, const char *value, watch_flags *flags) {
+    if (strcmp(command, "run") != 0) return usage_error(command, "--slo, --alert-webhook and --otel go with 'weir run'");
+    if (opt == OPT_SLO) flags->slo = value;
+    else if (!wr_http_is_url(wr_str_of(value))) return usage_error(command, "'%s' is not a URL: http://... or https://...", value);
+    else if (opt == OPT_WEBHOOK) flags->webhook = value;
+    else flags->otel = value;
+    return 0;
+}
+
 /* -1: go on; else the exit code. */
 static int parse(int argc, char **argv, const char *command, job_args *args, run_flags *flags) {
     opterr = 0;
@@ -104,6 +116,7 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
         if (opt == OPT_FORMAT) code = take_format(optarg, flags);
         else if (opt == OPT_UI && strcmp(command, "run")) code = usage_error(command, "--ui goes with 'weir run'");
         else if (opt == OPT_UI) flags->ui = optarg;
+        else if (opt == OPT_SLO || opt == OPT_WEBHOOK || opt == OPT_OTEL) code = take_watch(command, opt, optarg, &flags->watch);
         else if (opt == OPT_FINAL) flags->final_rows = true;
         else if (opt == OPT_CHANGELOG) flags->changelog = true;
         else if (opt == OPT_REPLAY || opt == OPT_RUNS || opt == OPT_SEED) code = take_replay(command, opt, optarg, flags);
@@ -168,13 +181,16 @@ static bool prints_rows(const wr_session *session) {
     return false;
 }
 
-static int run_session(wr_session *session, watch *w, job_args *args, int argc, char **argv) {
+static int run_session(wr_session *session, runner *r, job_args *args, const run_flags *flags, int argc, char **argv) {
+    watch    *w = &r->watch;
     wr_status planned = wr_session_plan(session);
     if (planned != WR_OK || wr_session_diags(session)->n_warnings) {
         bool only_warnings = planned == WR_OK;
         if (!(only_warnings && args->quiet)) print_report(session, NULL, args->json);
     }
     if (planned != WR_OK) return exit_code_of(planned);
+    int code = watch_open(r->serve, session, &flags->watch, args->json, &r->kept);
+    if (code) return code;
     w->tty = isatty(STDERR_FILENO);
     w->progress = w->tty && !(isatty(STDOUT_FILENO) && prints_rows(session));
     uint32_t  before = wr_session_diags(session)->list.n;
@@ -216,6 +232,7 @@ static void on_tick(void *arg, wr_job *job) {
 
 static void on_end(void *arg, const wr_job_plan *plan, wr_job *job, wr_status status, const wr_err *err) {
     runner *r = arg;
+    if (status != WR_OK && status != WR_CANCELLED) wr_serve_failed(r->serve, err);
     wr_serve_end(r->serve, job);
     watch_end(&r->watch, plan, job, status, err);
 }
@@ -224,7 +241,6 @@ static void on_end(void *arg, const wr_job_plan *plan, wr_job *job, wr_status st
 static int open_serve(runner *r, job_args *args, const run_flags *flags) {
     wr_err err = {0};
     wr_serve_opts opts = {.world = wr_world_posix(), .name = r->watch.name, .listen = flags->ui, .state_dir = args->opts.state_dir, .script = script_again, .script_arg = args};
-    if (!opts.listen && !opts.state_dir) return CLI_OK;
     wr_status status = wr_serve_open(&opts, &r->serve, &err);
     if (status != WR_OK) return print_err(&err, args->json), exit_code_of(status);
     if (wr_serve_address(r->serve) && !args->quiet && !args->json) fprintf(stderr, "at %s\n", wr_serve_address(r->serve));
@@ -250,10 +266,11 @@ int cmd_run(int argc, char **argv) {
         w->session = session;
         if (session && !(code = open_serve(&r, &args, &flags))) {
             catch_signals(session);
-            code = run_session(session, w, &args, argc, argv);
+            code = run_session(session, &r, &args, &flags, argc, argv);
             atomic_store(&running, NULL);
         }
         wr_serve_close(r.serve);
+        watch_close(&r.kept);
         wr_session_free(session);
     }
     job_args_free(&args);

@@ -47,9 +47,6 @@ const wr_option_spec wr_source_specs[] = {
     {"on-error.max-count", "int", NULL, false, "the job stops when more records than that are refused of one on-error.window"},
     {"on-error.max-rate", "string", NULL, false, "the same as a share of the window, such as '1%'"},
     {"on-error.window", "int", "10000", false, "records that a window has: the first so many of the table, the next so many ..."},
-    {"overload.policy", "enum:wait|drop-oldest|drop-newest|sample", "wait", false, "when more comes than can be read: wait (nothing is lost), or leave rows out and count them as shed"},
-    {"overload.lag", "string", NULL, false, "how far behind a source is when that begins: '10000 rows', '64 MiB' or '30 s', whichever it knows"},
-    {"overload.sample", "string", "10%", false, "overload.policy sample: the share of rows that is kept"},
     {"scan.idle-timeout", "duration", NULL, false, "a partition silent for so long no longer holds back the watermark"},
     {"watermark.future-guard", "duration", NULL, false, "a row dated more than this ahead is refused instead of moving the watermark"},
     {"watermark.alignment", "duration", NULL, false, "a partition that runs ahead of the slowest by more than this waits"},
@@ -156,7 +153,7 @@ static void unknown_option(const wr_table_info *t, const wr_option *o, const spe
     for (uint32_t i = 0; i < sets->n; i++)
         for (const wr_option_spec *s = sets->at[i]; s->key && n < WR_COUNT_OF(names); s++) {
             names[n++] = wr_str_of(s->key);
-            if (sets->at[i] != wr_contract_specs) wr_sbuf_printf(&text, "%s%s", text.len ? ", " : "", s->key); /* they would hide the rest */
+            if (sets->at[i] != wr_contract_specs && sets->at[i] != wr_slo_specs) wr_sbuf_printf(&text, "%s%s", text.len ? ", " : "", s->key); /* they would hide the rest */
         }
     wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "table '%.*s': '%s' has no option '%.*s'", WR_FMT(t->name), what, WR_FMT(o->key));
     int         near = wr_nearest(o->key, names, n);
@@ -331,7 +328,7 @@ bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *di
     uint32_t            before = diags->n_errors;
     const wr_connector *c = check_connector(t, as_source, diags);
     if (!c) return false;
-    spec_sets        sets = {{common_specs, c->specs, wr_source_specs, wr_lookup_specs, wr_contract_specs}, 5}; /* a table may be read and written: source options are never wrong */
+    spec_sets        sets = {{common_specs, c->specs, wr_source_specs, wr_lookup_specs, wr_contract_specs, wr_slo_specs}, 6}; /* a table may be read and written: source options are never wrong */
     const wr_option *f = wr_options_find(&t->options, "format");
     const wr_format *format = f ? wr_format_find(wr_str_trim(f->value)) : NULL;
     wr_record_format records = {0};
@@ -357,8 +354,8 @@ bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *di
         }
     wr_refusal_policy policy;
     (void)wr_refusal_policy_read(&t->options, &policy, diags);
-    wr_overload overload;
-    if (as_source) (void)wr_overload_read(&t->options, c, &overload, diags);
+    wr_slo_options promised;
+    if (diags->n_errors == before) (void)wr_slo_options_read(&t->options, &promised, diags);
     if (as_source && c->changes && c->changes(t) == WR_FORMAT_UPSERT && !t->n_key)
         wr_diags_add(diags, WR_SEV_ERROR, "WR128", t->at, "table '%.*s': upserts need a PRIMARY KEY (...) NOT ENFORCED: it says which rows replace each other", WR_FMT(t->name));
     return diags->n_errors == before;

@@ -2,10 +2,12 @@
 #pragma once
 #include "http/server.h"
 #include "observe/history.h"
-#include "observe/observe.h"
+#include "observe/slo.h"
+#include "serve/poster.h"
 #include "serve/serve.h"
 #include "sys/local.h"
 
+typedef struct alerts alerts;
 struct wr_serve {
     wr_serve_opts      opts;
     wr_http_server    *http;
@@ -17,6 +19,15 @@ struct wr_serve {
     wr_observer       *observer;
     wr_history        *history;
     struct replays    *replays;        /* ui_api.c */
+    /* watching.c */
+    wr_serve_watch_opts watch;
+    poster            *webhook, *otlp; /* NULL: not wanted */
+    wr_slos           *slos;           /* of the running job, as the alerts */
+    alerts            *alerts;
+    int64_t            saved_us;
+    uint64_t           traced;         /* the last checkpoint of which a trace was handed over */
+    bool               failed;         /* it ended so */
+    wr_err             err;
 };
 
 /* A question, whichever way it came. */
@@ -34,9 +45,25 @@ void serve_unlook(wr_serve *serve, wr_job_status *status);
 
 /* The dashboard at "/" of the server that is open. */
 wr_status serve_ui_open(wr_serve *serve, wr_err *err);
+/* Promises, alerts, traces; with the lock held (watching.c, alerts.c, traces.c). */
+wr_str  serve_job_name(const wr_serve *serve);
+void    watching_start(wr_serve *serve, const wr_job_plan *plan);
+void    watching_see(wr_serve *serve, const wr_job_status *status, const wr_err *failed, bool last);
+void    watching_end(wr_serve *serve);
+void    watching_close(wr_serve *serve);              /* without the lock: what is left is sent */
+alerts *alerts_new(poster *to, int64_t silent_us);    /* to: NULL, they are only shown */
+void    alerts_free(alerts *a);
+void    alerts_look(alerts *a, const wr_slos *slos, wr_str job, const wr_job_status *s, const wr_err *failed, bool last); /* failed: NULL; last: the job ends */
+void    alerts_each(alerts *a, void (*visit)(void *arg, const char *name, const char *severity, wr_str subject), void *arg); /* that are firing */
+void    alerts_json(const alerts *a, wr_sbuf *out);
+void    traces_look(wr_serve *serve, const wr_job_status *s);
+
 /* One answer a path; they are listed in serve.c. */
 void serve_history(const serve_ask *ask, wr_http_out *out);
 void serve_letters(const serve_ask *ask, wr_http_out *out);
 void serve_replay(const serve_ask *ask, wr_http_out *out);       /* POST asks, GET tells what became of it */
 void serve_replays_free(wr_serve *serve);
 void serve_status(const serve_ask *ask, wr_http_out *out);
+void serve_slo(const serve_ask *ask, wr_http_out *out);
+void serve_alerts(const serve_ask *ask, wr_http_out *out);
+void serve_metrics(const serve_ask *ask, wr_http_out *out);

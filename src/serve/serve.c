@@ -9,6 +9,9 @@ static const served PATHS[] = {
     {"/api/history", serve_history, "memory, state and rows since the run began", false},
     {"/api/letters", serve_letters, "dead letters, the newest first", false},
     {"/api/replay", serve_replay, "what became of letters that POST asked to put back", true},
+    {"/api/slo", serve_slo, "what is promised of tables, and whether it is kept", false},
+    {"/api/alerts", serve_alerts, "what is firing", false},
+    {"/metrics", serve_metrics, "figures in Prometheus' text form, or OpenMetrics", false},
 };
 
 bool serve_look(wr_serve *s, wr_job_status *status, wr_http_out *out) {
@@ -89,6 +92,8 @@ static void describe(void *self, const char *address, wr_sbuf *out) {
     for (size_t i = 0; i < WR_COUNT_OF(PATHS); i++) wr_sbuf_printf(out, "  GET %s%s   %s\n", address, PATHS[i].path, PATHS[i].what);
 }
 
+static void nothing_more(void *self, const char *address, wr_sbuf *out) { (void)self, (void)address, (void)out; } /* describe has it */
+
 static wr_status open_http(wr_serve *s, wr_err *err) {
     const wr_serve_opts *o = &s->opts;
     bool                 loopback;
@@ -104,6 +109,8 @@ static wr_status open_http(wr_serve *s, wr_err *err) {
     }
     s->api = (wr_http_route){.path = "/api/", .prefix = true, .token = o->token, .max_body = 1 << 20, .self = s, .serve = on_http, .describe = describe};
     WR_TRY(wr_http_server_get(o->world, &(wr_http_server_opts){.listen = o->listen}, &s->api, &s->http, err));
+    s->metrics = (wr_http_route){.path = "/metrics", .token = o->token, .self = s, .serve = on_http, .describe = nothing_more};
+    WR_TRY(wr_http_route_add(s->http, &s->metrics, err));
     return serve_ui_open(s, err);
 }
 
@@ -143,9 +150,10 @@ wr_status wr_serve_open(const wr_serve_opts *opts, wr_serve **out, wr_err *err) 
 
 void wr_serve_close(wr_serve *s) {
     if (!s) return;
-    if (s->http) wr_http_route_remove(s->http, &s->root), wr_http_route_remove(s->http, &s->api);
+    if (s->http) wr_http_route_remove(s->http, &s->root), wr_http_route_remove(s->http, &s->api), wr_http_route_remove(s->http, &s->metrics);
     wr_http_server_release(s->http);
     wr_local_close(s->local);
+    watching_close(s);
     wr_observer_free(s->observer);
     wr_history_free(s->history);
     serve_replays_free(s);
@@ -162,13 +170,17 @@ void wr_serve_start(wr_serve *s, const wr_job_plan *plan, wr_job *job) {
     s->observer = wr_observer_new(plan);
     wr_history_free(s->history);
     s->history = wr_history_new(plan);
-    s->plan = plan, s->job = job;
+    s->plan = plan, s->job = job, s->failed = false;
+    watching_start(s, plan);
     wr_mutex_unlock(s->lock);
     if (s->opts.state_dir && !s->local) open_local(s, s->opts.state_dir); /* the directory is there and ours by now */
 }
 
+/* Does anybody want to know? */
+static bool watching(const wr_serve *s) { return s->http || s->local || s->webhook || s->otlp || wr_slos_count(s->slos); }
+
 void wr_serve_tick(wr_serve *s, wr_job *job) {
-    if (!s) return;
+    if (!s || !watching(s)) return;
     wr_job_status status;
     wr_mutex_lock(s->lock);
     int64_t now = wr_mono_us(s->opts.world);
@@ -176,16 +188,28 @@ void wr_serve_tick(wr_serve *s, wr_job *job) {
         wr_job_status_get(job, &status);
         if (wr_history_due(s->history, now)) wr_history_see(s->history, &status, now, wr_wall_us(s->opts.world));
         wr_observer_see(s->observer, &status, now);
+        watching_see(s, &status, NULL, false);
         wr_arena_free(status.arena);
     }
     wr_mutex_unlock(s->lock);
     answer_local(s);
 }
 
+void wr_serve_failed(wr_serve *s, const wr_err *err) {
+    if (s) s->failed = true, s->err = *err;
+}
+
 void wr_serve_end(wr_serve *s, wr_job *job) {
-    (void)job;
     if (!s) return;
     wr_mutex_lock(s->lock);
+    if (s->job && watching(s)) {
+        wr_job_status status;
+        wr_job_status_get(job, &status);
+        wr_observer_see(s->observer, &status, status.mono_us);
+        watching_see(s, &status, s->failed ? &s->err : NULL, true);
+        wr_arena_free(status.arena);
+    }
+    watching_end(s);
     s->plan = NULL, s->job = NULL;
     wr_mutex_unlock(s->lock);
 }

@@ -20,8 +20,21 @@ typedef struct wr_serve_opts {
     void       *script_arg;
 } wr_serve_opts;
 wr_status   wr_serve_open(const wr_serve_opts *opts, wr_serve **out, wr_err *err); /* copies the struct, borrows the strings */
+/* What is watched and who is told, when the script was planned. WR_IO, WR330: libcurl is not there. */
+typedef struct wr_serve_watch_opts {
+    const struct wr_slo_file *slo_file; /* promises beside those of the tables; NULL: none */
+    const char *webhook;               /* alerts are posted there; NULL: nowhere */
+    const char *otlp, *otlp_headers, *service; /* traces of checkpoints: the whole URL, headers as lines, service.name; NULL: none */
+    int64_t     source_silent_us;      /* alert: a source without anything new for so long; 0: five minutes */
+    bool        fresh;                 /* what an earlier run counted is forgotten */
+} wr_serve_watch_opts;
+wr_status   wr_serve_watch(wr_serve *serve, const wr_serve_watch_opts *opts, wr_err *err); /* once, before the first start; copies the struct, borrows the rest */
 void        wr_serve_close(wr_serve *serve);              /* NULL is legal, as in all of these */
 const char *wr_serve_address(const wr_serve *serve);      /* "http://127.0.0.1:8080"; NULL: no HTTP */
 void        wr_serve_start(wr_serve *serve, const wr_job_plan *plan, wr_job *job);
 void        wr_serve_tick(wr_serve *serve, wr_job *job);
+void        wr_serve_failed(wr_serve *serve, const wr_err *err); /* before the end: why */
 void        wr_serve_end(wr_serve *serve, wr_job *job);   /* no answer looks at the job when this returns */
+
+typedef struct wr_metric { const char *name, *type, *labels, *help; } wr_metric;
+const wr_metric *wr_serve_metric(size_t i);              /* the families of /metrics but weir_build_info, for the documents; NULL: behind the last */
