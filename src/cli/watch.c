@@ -223,6 +223,19 @@ static void catch_up_json(const watch *w, const wr_job_status *s, wr_sbuf *out) 
     else wr_sbuf_addz(out, "null}");
 }
 
+/* ---- overload ---- */
+static void shed_text(const wr_job_status *s, wr_sbuf *out) {
+    for (uint32_t i = 0; i < s->n_sources; i++) {
+        const wr_source_status *q = &s->sources[i];
+        wr_str name;
+        if (!q->shed && !q->turned_away) continue;
+        table_name(q->node, &name);
+        wr_sbuf_printf(out, ", %s ", q->shed ? q->shedding ? "shedding" : "shed" : "turned away");
+        add_count(out, q->shed ? q->shed : q->turned_away);
+        wr_sbuf_printf(out, " %s of %.*s", q->shed ? "rows" : "requests", WR_FMT(name));
+    }
+}
+
 /* ---- the memory budget ---- */
 static void forecast_text(const wr_budget_status *b, wr_sbuf *out) {
     wr_sbuf_addz(out, "budget reached in ");
@@ -273,6 +286,7 @@ static void progress_text(watch *w, const wr_job_status *s, wr_sbuf *out) {
     if (s->checkpoints) wr_sbuf_printf(out, ", %" PRIu64 " checkpoint%s", s->checkpoints, s->checkpoints == 1 ? "" : "s");
     lag_text(s, out);
     catch_up_text(w, s, out);
+    shed_text(s, out);
 }
 
 static void progress_json(watch *w, const wr_job_status *s, wr_sbuf *out) {

@@ -47,6 +47,9 @@ const wr_option_spec wr_source_specs[] = {
     {"on-error.max-count", "int", NULL, false, "the job stops when more records than that are refused of one on-error.window"},
     {"on-error.max-rate", "string", NULL, false, "the same as a share of the window, such as '1%'"},
     {"on-error.window", "int", "10000", false, "records that a window has: the first so many of the table, the next so many ..."},
+    {"overload.policy", "enum:wait|drop-oldest|drop-newest|sample", "wait", false, "when more comes than can be read: wait (nothing is lost), or leave rows out and count them as shed"},
+    {"overload.lag", "string", NULL, false, "how far behind a source is when that begins: '10000 rows', '64 MiB' or '30 s', whichever it knows"},
+    {"overload.sample", "string", "10%", false, "overload.policy sample: the share of rows that is kept"},
     {"scan.idle-timeout", "duration", NULL, false, "a partition silent for so long no longer holds back the watermark"},
     {"watermark.future-guard", "duration", NULL, false, "a row dated more than this ahead is refused instead of moving the watermark"},
     {"watermark.alignment", "duration", NULL, false, "a partition that runs ahead of the slowest by more than this waits"},
@@ -354,6 +357,8 @@ bool wr_table_options_check(const wr_table_info *t, bool as_source, wr_diags *di
         }
     wr_refusal_policy policy;
     (void)wr_refusal_policy_read(&t->options, &policy, diags);
+    wr_overload overload;
+    if (as_source) (void)wr_overload_read(&t->options, c, &overload, diags);
     wr_slo_options promised;
     if (diags->n_errors == before) (void)wr_slo_options_read(&t->options, &promised, diags);
     if (as_source && c->changes && c->changes(t) == WR_FORMAT_UPSERT && !t->n_key)

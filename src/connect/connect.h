@@ -99,8 +99,13 @@ typedef struct wr_source_vt {
     /* A chunk that holds one record which was refused before, as it was or put right, to be decoded as if it came from there. Under the turn lock. NULL:
      * records cannot be put back. */
     wr_status (*again)(wr_source *, const wr_again *record, wr_chunk *out, wr_err *err);
+    /* What a chunk holds, without decoding it: n_records, n_lines and n_blank of *out as decode would have them; and when its first record came, by the wall
+     * clock (WR_TIME_MIN: not known). False: only decode can tell how many they are. Any worker. NULL: neither is known. */
+    bool      (*glance)(wr_source *, const wr_chunk *chunk, wr_decoded *out, int64_t *came_us);
+    uint64_t  (*turned_away)(wr_source *);                             /* requests that were not taken, since nothing more could be; NULL: those who write never hear of it */
     bool        log;                 /* progress counts bytes of a database's log */
     bool        messages;            /* a bad record's offset is the message's own, not a byte of the partition */
+    bool        closes_door;         /* 'drop-newest' is done where the rows come in */
 } wr_source_vt;
 struct wr_source { const wr_source_vt *vt; };
 
@@ -179,6 +184,7 @@ typedef struct wr_connector {
     wr_sink_takes (*takes)(const wr_table_info *);       /* sinks */
     wr_guarantee  (*guarantee)(const wr_table_info *);   /* sinks, with checkpoints on */
     bool parallel_sink;                                  /* one instance per worker is fine (blackhole) */
+    uint8_t lag_known;                                   /* sources: wr_lag_units in which 'overload.lag' may be given; 0: none */
     bool (*bounded)(const wr_table_info *);              /* sources: will the input end? from options only */
     /* Tables that can be asked by key. NULL: a source that ends can be read as a whole. */
     wr_status (*lookup_new)(const wr_table_info *, const uint32_t *keys, uint32_t n_keys, wr_connect_ctx *, wr_lookup **, wr_err *);
@@ -194,7 +200,7 @@ const wr_connector *const *wr_connectors(size_t *n);
 void wr_connector_register(const wr_connector *connector);
 /* Checks all options of a table against connector and format: unknown ones get the nearest name, missing ones are named, an unknown connector
  * or format gets the list of what there is. Adds diagnostics; false if any error. Options every source has ('on-error', 'dead-letter.path',
- * 'scan.idle-timeout', 'watermark.future-guard', 'watermark.alignment', 'max-record-bytes') are known here too: wr_source_specs. */
+ * 'scan.idle-timeout', 'watermark.future-guard', 'watermark.alignment', 'max-record-bytes', 'overload.*') are known here too: wr_source_specs. */
 bool wr_table_options_check(const wr_table_info *table, bool as_source, wr_diags *diags);
 /* What a table's options say of records that are refused (refusal.c). */
 typedef enum wr_on_error { WR_ON_ERROR_FAIL, WR_ON_ERROR_SKIP, WR_ON_ERROR_DEAD_LETTER } wr_on_error;
@@ -204,6 +210,17 @@ typedef struct wr_refusal_policy {
     uint64_t    window, most;        /* records of a window; most of them that may be refused, UINT64_MAX: all */
 } wr_refusal_policy;
 bool wr_refusal_policy_read(const wr_options *options, wr_refusal_policy *out, wr_diags *diags); /* false: a diagnostic was added */
+/* What a source does when it has fallen further behind than it may (overload.c; run/shed.c does it). */
+typedef enum wr_overload_policy { WR_OVERLOAD_WAIT, WR_OVERLOAD_DROP_OLDEST, WR_OVERLOAD_DROP_NEWEST, WR_OVERLOAD_SAMPLE } wr_overload_policy;
+typedef enum wr_lag_unit { WR_LAG_ROWS = 1, WR_LAG_BYTES = 2, WR_LAG_TIME = 4 } wr_lag_unit;
+typedef struct wr_overload {
+    wr_overload_policy policy;
+    wr_lag_unit        unit;         /* of `most`: progress() counts records, or bytes; or microseconds since a record came */
+    int64_t            most;         /* further behind than that is too far */
+    uint32_t           per_million;  /* SAMPLE: so many rows are kept */
+} wr_overload;
+const char *wr_overload_policy_name(wr_overload_policy policy);
+bool wr_overload_read(const wr_options *options, const wr_connector *connector, wr_overload *out, wr_diags *diags); /* false: a diagnostic was added */
 /* What is promised of a table while the job runs: 'slo.*' (slo_options.c). */
 typedef enum wr_slo_kind { WR_SLO_FRESHNESS, WR_SLO_LATENCY, WR_SLO_LAG, WR_SLO_COMPLETENESS } wr_slo_kind;
 enum { WR_SLO_TARGETS = 8, WR_SLO_LOSSES = 9 };

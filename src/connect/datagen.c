@@ -7,7 +7,9 @@
 #include "connect/parts.h"
 #include "base/hash.h"
 #include "type/decimal.h"
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct gen_field {
     bool    sequence;
@@ -24,13 +26,16 @@ typedef struct datagen_source {
     const uint8_t   *needed;
     gen_field       *fields; /* in the job's arena */
     uint64_t         seed, next_row, n_rows, limit; /* n_rows UINT64_MAX: endless; limit: see until */
-    int64_t          rate, start_us, base_us; /* start_us: clock when row `paced_from` was due; base_us: wall clock of row 0 */
-    uint64_t         paced_from;
+    int64_t          rate, ramp_us;  /* rows a second; it grows evenly for so long, */
+    double           times;          /* to so many times of it */
+    int64_t          start_us, base_us; /* start_us: clock when row 0 was due, or would have been; base_us: wall clock of row 0 */
+    bool             paced;          /* start_us is known */
     uint32_t         batch_rows;
 } datagen_source;
 
 static const wr_option_spec specs[] = {
     {"rows-per-second", "int", "10000", false, "0 = as fast as it goes"},
+    {"rows-per-second.ramp", "string", NULL, false, "the rate grows evenly to so many times of it: '10x in 60 s'"},
     {"number-of-rows", "int", NULL, false, "makes the source bounded"},
     {"seed", "int", "1", false, "the same seed and table name make the same rows"},
     {"fields.#.kind", "enum:random|sequence", "random", false, "random values, or start, start + 1 .. end"},
@@ -42,6 +47,24 @@ static const wr_option_spec specs[] = {
     {"fields.#.max-past", "duration", "0", false, "timestamps: up to this before the moment"},
     {"fields.#.null-rate", "string", "0", false, "share of NULLs, 0 .. 1"},
     {0}};
+
+/* A rate that grows from r to m * r in T has made r * (t + (m - 1) * t * t / 2T) rows by t, and goes on at m * r. */
+static uint64_t rows_by(const datagen_source *s, int64_t us) {
+    if (!s->ramp_us) return (uint64_t)((wr_u128)(uint64_t)us * (uint64_t)s->rate / 1000000);
+    double t = (double)us / 1e6, T = (double)s->ramp_us / 1e6, in = WR_MIN(t, T);
+    return (uint64_t)((double)s->rate * (in + (s->times - 1) * in * in / (2 * T) + s->times * (t - in)));
+}
+static int64_t us_of_row(const datagen_source *s, uint64_t row) { /* the inverse */
+    if (s->rate <= 0) return (int64_t)row;
+    if (!s->ramp_us) return (int64_t)((wr_u128)row * 1000000 / (uint64_t)s->rate);
+    double T = (double)s->ramp_us / 1e6, n = (double)row / (double)s->rate, most = T * (1 + s->times) / 2, a = (s->times - 1) / (2 * T);
+    return (int64_t)(1e6 * (n > most ? T + (n - most) / s->times : 2 * n / (1 + sqrt(1 + 4 * a * n))));
+}
+/* Rows that the clock allows by now. A restart goes on from where the rate had come to. */
+static uint64_t due(datagen_source *s, int64_t now) {
+    if (!s->paced) s->paced = true, s->start_us = now - us_of_row(s, s->next_row);
+    return rows_by(s, now - s->start_us) + 1;
+}
 
 static uint64_t dice(const datagen_source *s, uint64_t row, uint32_t col, uint32_t use) {
     return wr_hash_mix(wr_hash_mix(s->seed, row), ((uint64_t)col << 32) + use);
@@ -89,7 +112,7 @@ static void put_value(const datagen_source *s, uint64_t row, uint32_t col, wr_ve
     case WR_T_DECIMAL: ((wr_i128 *)vec->data)[at] = f->sequence ? (wr_i128)int_value(s, f, row, col) * wr_pow10(vec->type.scale) : (wr_i128)int_value(s, f, row, col); break;
     case WR_T_TIMESTAMP:
     case WR_T_TIMESTAMP_LTZ: {
-        int64_t us = s->base_us + (s->rate > 0 ? (int64_t)((wr_u128)row * 1000000 / (uint64_t)s->rate) : (int64_t)row);
+        int64_t us = s->base_us + us_of_row(s, row);
         if (f->past_us > 0) us -= (int64_t)((wr_u128)dice(s, row, col, 0) * (uint64_t)f->past_us >> 64);
         if (vec->type.prec <= 3) us -= wr_floor_mod(us, vec->type.prec == 3 ? 1000 : 1000000);
         ((int64_t *)vec->data)[at] = vec->type.prec > 6 ? us * 1000 : us;
@@ -107,8 +130,7 @@ static wr_status datagen_next(wr_source *base, const uint64_t *held, wr_chunk *o
     uint64_t may = UINT64_MAX;
     if (s->rate > 0) {
         int64_t now = wr_mono_us(s->world);
-        if (s->start_us < 0) s->start_us = now, s->paced_from = s->next_row;
-        may = (uint64_t)((wr_u128)(uint64_t)(now - s->start_us) * (uint64_t)s->rate / 1000000) + 1 + s->paced_from;
+        may = due(s, now);
         may = may > s->next_row ? may - s->next_row : 0;
     }
     uint64_t n = WR_MIN(WR_MIN(may, WR_MIN(s->n_rows, s->limit) - s->next_row), (uint64_t)s->batch_rows * 4);
@@ -155,7 +177,7 @@ static wr_status datagen_load(wr_source *base, wr_reader *in, wr_err *err) {
     datagen_source *s = (datagen_source *)base;
     s->next_row = wr_get_u64(in);
     s->base_us = wr_get_i64(in);
-    s->start_us = -1;
+    s->paced = false;
     return in->bad ? wr_fail(err, WR_CORRUPT, "XX001", "the saved position of a datagen table is damaged") : WR_OK;
 }
 static wr_status datagen_until(wr_source *base, wr_reader *positions, wr_err *err) {
@@ -170,19 +192,27 @@ static void datagen_describe(wr_source *base, wr_sbuf *out) {
     if (s->n_rows == UINT64_MAX) wr_sbuf_addz(out, "endless rows");
     else wr_sbuf_printf(out, "%llu rows", (unsigned long long)s->n_rows);
     if (s->rate > 0) wr_sbuf_printf(out, ", %lld a second", (long long)s->rate);
+    if (s->ramp_us) wr_sbuf_printf(out, ", growing %g times", s->times);
     wr_sbuf_printf(out, ", seed %llu, from row %llu", (unsigned long long)s->seed, (unsigned long long)s->next_row);
 }
 static void datagen_progress(wr_source *base, uint64_t *done, uint64_t *total) {
     datagen_source *s = (datagen_source *)base;
     *done = s->next_row;
-    *total = s->n_rows == UINT64_MAX ? 0 : s->n_rows;
+    *total = s->n_rows != UINT64_MAX ? s->n_rows : s->rate > 0 ? WR_MAX(due(s, wr_mono_us(s->world)), s->next_row) : 0;
 }
 static bool datagen_bounded(wr_source *base) { return ((datagen_source *)base)->n_rows != UINT64_MAX; }
 static void datagen_close(wr_source *base) { wr_free(base); }
 
+static bool datagen_glance(wr_source *s, const wr_chunk *chunk, wr_decoded *out, int64_t *came_us) {
+    (void)s;
+    *came_us = WR_TIME_MIN;
+    out->n_records += chunk->rows_to - chunk->rows_from;
+    return true;
+}
+
 static const wr_source_vt source_vt = {
     .name = "datagen", .next = datagen_next, .decode = datagen_decode, .partitions = one_partition, .partition_name = datagen_name, .partition_done = datagen_done, .save = datagen_save, .load = datagen_load,
-    .until = datagen_until, .at_limit = datagen_at_limit, .describe = datagen_describe, .progress = datagen_progress, .bounded = datagen_bounded, .close = datagen_close};
+    .until = datagen_until, .at_limit = datagen_at_limit, .describe = datagen_describe, .progress = datagen_progress, .bounded = datagen_bounded, .close = datagen_close, .glance = datagen_glance};
 
 /* Option fields.<column>.<what>, or NULL. */
 static const wr_option *field_option(const wr_table_info *t, wr_str column, const char *what) {
@@ -272,6 +302,19 @@ static bool read_field(const wr_table_info *t, wr_connect_ctx *ctx, const wr_fie
     return true;
 }
 
+/* "10x in 60 s" */
+static bool read_ramp(const wr_table_info *t, wr_connect_ctx *ctx, int64_t rate, double *times, int64_t *us) {
+    const wr_option *o = wr_options_find(&t->options, "rows-per-second.ramp");
+    char             text[64], *end;
+    *us = 0;
+    if (!o) return true;
+    snprintf(text, sizeof text, "%.*s", (int)WR_MIN(o->value.len, sizeof text - 1), o->value.ptr);
+    *times = strtod(text, &end);
+    if (end != text && !strncmp(end, "x in ", 5) && *times >= 1 && *times <= 1e6 && rate > 0 && wr_parse_duration(wr_str_of(end + 5), us) && *us > 0) return true;
+    wr_diags_add(ctx->diags, WR_SEV_ERROR, "WR121", o->at, "option 'rows-per-second.ramp' is '%.*s', expected growth such as '10x in 60 s' of a rate", WR_FMT(o->value));
+    return false;
+}
+
 static wr_status datagen_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
     (void)err;
     int64_t rate, rows = 0, seed;
@@ -279,6 +322,9 @@ static wr_status datagen_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sou
     if (!wr_option_int(&t->options, specs, "rows-per-second", &rate, ctx->diags) || !wr_option_int(&t->options, specs, "number-of-rows", &rows, ctx->diags) ||
         !wr_option_int(&t->options, specs, "seed", &seed, ctx->diags))
         return WR_USER;
+    double  times = 1;
+    int64_t ramp_us;
+    if (!read_ramp(t, ctx, rate, &times, &ramp_us)) return WR_USER;
     uint64_t   n_rows = wr_options_find(&t->options, "number-of-rows") ? (uint64_t)WR_MAX(rows, 0) : UINT64_MAX;
     gen_field *fields = wr_new_n(ctx->arena, gen_field, t->schema->n + 1);
     bool       ok = true;
@@ -286,7 +332,7 @@ static wr_status datagen_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sou
     if (!ok) return WR_USER;
     datagen_source *s = wr_calloc(1, sizeof *s);
     *s = (datagen_source){.base = {&source_vt}, .world = ctx->world, .schema = t->schema, .needed = t->needed, .fields = fields, .seed = wr_hash_mix((uint64_t)seed, wr_hash_bytes(t->name.ptr, t->name.len)), .n_rows = n_rows, .limit = UINT64_MAX,
-                          .rate = rate, .start_us = -1, .base_us = wr_wall_us(ctx->world), .batch_rows = ctx->batch_rows ? WR_MIN(ctx->batch_rows, (uint32_t)WR_BATCH_MAX) : WR_BATCH_MAX};
+                          .rate = rate, .times = times, .ramp_us = ramp_us, .base_us = wr_wall_us(ctx->world), .batch_rows = ctx->batch_rows ? WR_MIN(ctx->batch_rows, (uint32_t)WR_BATCH_MAX) : WR_BATCH_MAX};
     *out = &s->base;
     return WR_OK;
 }
@@ -300,4 +346,4 @@ static bool bounded(const wr_table_info *t) {
     return false;
 }
 
-const wr_connector wr_connector_datagen = {.name = "datagen", .doc = "made-up rows: random or sequences", .specs = specs, .source_new = datagen_new, .bounded = bounded};
+const wr_connector wr_connector_datagen = {.name = "datagen", .doc = "made-up rows: random or sequences", .specs = specs, .source_new = datagen_new, .bounded = bounded, .lag_known = WR_LAG_ROWS};

@@ -110,4 +110,4 @@ static void probe(const wr_table_info *t, wr_probe_ctx *ctx) {
 
 const wr_connector wr_connector_filesystem = {
     .name = "filesystem", .doc = "files: JSON or CSV lines, changelogs, raw lines; read to the end or followed; written exactly once", .specs = specs,
-    .needs_format = true, .metadata = metadata, .source_new = file_source_new, .sink_new = file_sink_new, .output = file_output, .takes = takes, .guarantee = guarantee, .bounded = bounded, .version = version, .probe = probe};
+    .needs_format = true, .metadata = metadata, .source_new = file_source_new, .sink_new = file_sink_new, .output = file_output, .takes = takes, .guarantee = guarantee, .bounded = bounded, .version = version, .probe = probe, .lag_known = WR_LAG_BYTES};

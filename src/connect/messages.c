@@ -47,6 +47,12 @@ bool message_note_add(message_note *note, wr_str key, wr_str value, int64_t offs
     return true;
 }
 
+bool message_glance(const message_note *note, wr_decoded *out, int64_t *came_us) {
+    out->n_records += note->records.n;
+    if (note->records.n && note->timestamps_ms[0] > 0) *came_us = note->timestamps_ms[0] * 1000;
+    return true;
+}
+
 static wr_str *grow(wr_mem *mem, const wr_str *list, uint32_t n, uint32_t room) {
     wr_str *more = wr_mem_alloc(mem, room * sizeof *more);
     if (n) memcpy(more, list, n * sizeof *more);

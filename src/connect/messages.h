@@ -23,6 +23,7 @@ typedef struct message_note {
     wr_str    *header_names, *header_values;
 } message_note;
 void message_note_open(message_note *note, wr_mem *mem, size_t key_bytes, size_t value_bytes, bool headers);
+bool message_glance(const message_note *note, wr_decoded *out, int64_t *came_us); /* wr_source_vt.glance */
 /* False: no room. Headers are added for the message just noted, in order. */
 bool message_note_add(message_note *note, wr_str key, wr_str value, int64_t offset, int64_t timestamp_ms);
 void message_note_header(message_note *note, wr_str name, wr_str value); /* copied */

@@ -27,6 +27,13 @@ static void lateness_json(const char *name, const wr_lateness *l, wr_sbuf *out) 
     wr_sbuf_addc(out, ']');
 }
 
+/* Of sources that may leave rows out, or had to turn somebody away. */
+static void overload_json(const wr_source_status *q, wr_sbuf *out) {
+    if (q->overload.policy == WR_OVERLOAD_WAIT && !q->shed && !q->turned_away) return;
+    wr_sbuf_printf(out, ",\"overload\":{\"policy\":\"%s\",\"shedding\":%s,\"shed\":%" PRIu64 ",\"turned_away\":%" PRIu64 "}", wr_overload_policy_name(q->overload.policy),
+                   q->shedding ? "true" : "false", q->shed, q->turned_away);
+}
+
 void wr_observe_sources_json(const wr_job_status *s, wr_sbuf *out) {
     const char *sep = "";
     wr_sbuf_addc(out, '[');
@@ -43,6 +50,7 @@ void wr_observe_sources_json(const wr_job_status *s, wr_sbuf *out) {
         time_json("watermark_us", q->watermark_us, out);
         time_json("first_us", q->first_us, out);
         time_json("last_us", q->last_us, out);
+        overload_json(q, out);
         wr_sbuf_addz(out, ",\"held_by\":");
         wr_sbuf_add_json(out, wr_str_of(q->held_by));
         if (q->node->source.watermark) lateness_json("disorder", &q->disorder, out);

@@ -8,6 +8,7 @@ const char *wr_reason_name(wr_reason reason) {
         [WR_REASON_RANKED_OUT] = "ranked-out", [WR_REASON_EXPIRED] = "expired", [WR_REASON_RETRACT_UNKNOWN] = "retract-unknown",
         [WR_REASON_NO_CHANGE] = "no-change", [WR_REASON_BLANK] = "blank", [WR_REASON_MALFORMED] = "malformed", [WR_REASON_FUTURE] = "future",
         [WR_REASON_DEAD_LETTER] = "dead-letter", [WR_REASON_TOMBSTONE] = "tombstone", [WR_REASON_REDELIVERED] = "redelivered", [WR_REASON_BEFORE_START] = "before-start", [WR_REASON_REFUSED] = "refused",
+        [WR_REASON_SHED] = "shed",
     };
     return (unsigned)reason < WR_REASON_COUNT ? names[reason] : "unknown";
 }

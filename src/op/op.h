@@ -27,6 +27,7 @@ typedef enum wr_reason {
     WR_REASON_NO_CHANGE,       /* update that changed no output column */
     WR_REASON_BLANK, WR_REASON_MALFORMED, WR_REASON_FUTURE, WR_REASON_DEAD_LETTER, WR_REASON_TOMBSTONE, WR_REASON_REDELIVERED, WR_REASON_BEFORE_START, /* sources */
     WR_REASON_REFUSED,         /* a row that a sink's other end did not take, and that was skipped */
+    WR_REASON_SHED,            /* sources: more came than could be worked on ('overload.policy') */
     WR_REASON_COUNT
 } wr_reason;
 const char *wr_reason_name(wr_reason reason);

@@ -29,7 +29,7 @@ lnode *pl_rename_columns(pl *p, lnode *n, const wr_ast_idents *columns, wr_span 
 static bool usable_source(pl *p, const wr_table *t, tinfo *ti, wr_span at) {
     if (ti->bad) return false;
     if (p->ctx->check_options && !p->ctx->check_options(t, true, p->diags)) return ti->bad = true, false;
-    if (!p->for_lookup && !pl_letters(p, ti)) return ti->bad = true, false;
+    if (!p->for_lookup && (!pl_letters(p, ti) || !pl_overload(p, ti))) return ti->bad = true, false;
     if (ti->connector && !ti->connector->is_source && !(p->for_lookup && ti->connector->lookup && ti->connector->lookup(t))) {
         pl_error(p, "0A000", at, "table '%.*s' cannot be read: connector '%.*s' is only a sink", WR_FMT(t->name), WR_FMT(t->connector));
         return false;

@@ -72,6 +72,11 @@ const char *wr_plan_guarantee(const wr_pnode *sink, wr_sbuf *why) {
         wr_sbuf_addz(why, "weakest link: the program that pushes rows must give those since the last checkpoint again");
         return "no more than the program gives";
     }
+    const wr_pnode *sheds = g ? pl_shedding(sink) : NULL;
+    if (sheds) {
+        wr_sbuf_printf(why, "weakest link: the source %.*s leaves rows out when it is too far behind, and after a crash others than before ('overload.policy' = '%.*s')", WR_FMT(sheds->source.table->name), WR_FMT(pl_sheds(sheds)));
+        return g == 2 ? "exactly once, but for rows that are shed" : "exactly once in what the key holds in the end, but for rows that are shed";
+    }
     if (g == 2) {
         wr_sbuf_printf(why, "sources go back to their positions in the checkpoint, and %.*s takes the rows of a checkpoint as one", WR_FMT(name));
         return "exactly once";
@@ -95,6 +100,7 @@ void wr_plan_check(const wr_job_plan *job, wr_diags *d) {
         if (n->kind == WR_P_SINK) check_sink(n, d);
         if (n->kind == WR_P_VIEW) wr_diags_add(d, WR_SEV_NOTE, "WR112", n->at, "materialized view '%.*s', with checkpoints: exactly once", WR_FMT(n->view.table->name));
         check_refused(n, d);
+        pl_check_overload(n, d);
         if (n->kind == WR_P_LIMIT) note(d, WR_SEV_NOTE, n->at, "WR113", "LIMIT without ORDER BY keeps the first rows that arrive: which ones depends on timing between partitions", NULL);
     }
 }

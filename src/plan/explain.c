@@ -110,6 +110,7 @@ void wr_plan_explain(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *ou
     pl_bill_text(job, env, out);
     guarantees(job, out);
     refused(job, out);
+    pl_overload_text(job, out);
 }
 
 /* ---- JSON ---- */
@@ -202,5 +203,7 @@ void wr_plan_explain_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbu
         if (to.len) wr_sbuf_printf(out, ",\"%s\":", letters ? "to_table" : "to_file"), wr_sbuf_add_json(out, to);
         wr_sbuf_addc(out, '}');
     }
-    wr_sbuf_addz(out, "]}\n");
+    wr_sbuf_addc(out, ']');
+    pl_overload_json(job, out);
+    wr_sbuf_addz(out, "}\n");
 }

@@ -307,6 +307,13 @@ tinfo *pl_table_info(pl *p, const wr_table *table);
 wr_str pl_refused(const wr_pnode *n, const wr_table **of, wr_str *to, const wr_table **letters);
 bool   pl_letters(pl *p, tinfo *ti); /* letters.c: finds and checks ti->letters; false: a diagnostic was added */
 wr_str pl_table_option(const wr_table *t, const char *key);
+/* overload.c: sources that leave rows out when more comes than can be worked on. */
+bool   pl_overload(pl *p, tinfo *ti);               /* false: a diagnostic was added */
+wr_str pl_sheds(const wr_pnode *n);                 /* its policy; '' if it waits */
+const wr_pnode *pl_shedding(const wr_pnode *n);     /* such a source among its inputs, or NULL */
+void   pl_check_overload(const wr_pnode *n, wr_diags *diags);
+void   pl_overload_text(const wr_job_plan *job, wr_sbuf *out);
+void   pl_overload_json(const wr_job_plan *job, wr_sbuf *out);
 
 /* ddl.c */
 bool     pl_create_table(pl *p, const wr_ast_stmt *s); /* true: there is a new table */

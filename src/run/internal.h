@@ -156,6 +156,17 @@ typedef struct part_state {                /* of one partition, in published ord
     bool     seen, done, idle;
 } part_state;
 void lateness_add(wr_lateness *into, int64_t us); /* us >= 0 */
+/* ---- what is left out under overload (shed.c) ---- */
+enum { SHED_MARKS_MAX = 64 };
+typedef enum shed_what { SHED_NOT, SHED_ALL, SHED_SAMPLE } shed_what;
+typedef struct shed_mark { uint64_t from, to; } shed_mark;
+typedef struct shedding {
+    wr_overload policy;
+    bool        on, begun, elsewhere;      /* on: the last chunk was too far behind; elsewhere: it is done where rows come in */
+    uint64_t    done, looked;              /* by progress(): what has been read, how much there was when it was looked at */
+    uint32_t    n_marks;
+    shed_mark   marks[SHED_MARKS_MAX];
+} shedding;
 typedef struct source {
     const wr_pnode *p;
     uint32_t        index;
@@ -182,6 +193,7 @@ typedef struct source {
     int64_t         lag_us, paced_us;
     bool            catching_up;
     int64_t         start_us;              /* rows earlier than that are left out (pace.c) */
+    shedding        shed;
 } source;
 typedef struct pace { int64_t bytes_per_s, rows_per_s, lag_us, ready_us; } pace; /* ready_us: when sources that are behind may read again */
 typedef struct turn_batch {
@@ -194,6 +206,8 @@ typedef struct turn {
     int64_t  read_us;
     wr_chunk chunk;
     bool     final;                        /* source ends with it */
+    shed_what shed;                        /* its rows go no further, or some do not */
+    uint64_t n_shed;
     uint32_t again;                        /* it is the letter of that index + 1 in the request, and no input */
     wr_decoded decoded;
     WR_ARR(turn_batch) batches;
@@ -407,6 +421,11 @@ bool      pace_holds(wr_job *job, source *s, int64_t now_us);                   
 bool      pace_slows(wr_job *job, source *s);                                    /* it reads more slowly than it could */
 void      pace_bytes(wr_job *job, source *s, uint64_t n);                        /* what it has read */
 void      pace_rows(wr_job *job, source *s, uint64_t n);
+/* ---- shed.c ---- */
+void      shed_open(wr_job *job, source *s, const wr_options *options, const wr_connector *c);
+shed_what shed_judge(wr_job *job, source *s, const turn *t);
+bool      shed_glance(source *s, turn *t);                                       /* it was counted and needs no decoding */
+void      shed_rows(const source *s, turn *t);
 /* worker.c */
 wr_status worker_step(worker *w, bool *progress, wr_err *err);
 void      worker_run(void *arg);

@@ -67,27 +67,12 @@ wr_status pace_restore(wr_job *job, source *s, int64_t saved_us, wr_err *err) {
 }
 
 /* ---- the pace ---- */
-static bool parse_rows(wr_str text, int64_t *rows) { /* "200k", "1_000_000" */
-    int64_t n = 0;
-    size_t  i = 0;
-    text = wr_str_trim(text);
-    for (; i < text.len && ((text.ptr[i] >= '0' && text.ptr[i] <= '9') || (i && text.ptr[i] == '_')); i++) {
-        if (n > INT64_MAX / 10000000000) return false;
-        if (text.ptr[i] != '_') n = n * 10 + (text.ptr[i] - '0');
-    }
-    int64_t times = 1;
-    if (i && i + 1 == text.len) times = text.ptr[i] == 'k' || text.ptr[i] == 'K' ? 1000 : text.ptr[i] == 'M' ? 1000000 : 0;
-    else if (i < text.len) times = 0;
-    *rows = n * times;
-    return *rows > 0;
-}
-
 bool wr_pace_parse(wr_str text, int64_t *bytes_per_s, int64_t *rows_per_s) {
     *bytes_per_s = *rows_per_s = 0;
     text = wr_str_trim(text);
     if (text.len < 3 || memcmp(text.ptr + text.len - 2, "/s", 2) != 0) return false;
     text = wr_str_trim((wr_str){text.ptr, text.len - 2});
-    if (text.len > 4 && !memcmp(text.ptr + text.len - 4, "rows", 4)) return parse_rows((wr_str){text.ptr, text.len - 4}, rows_per_s);
+    if (text.len > 4 && !memcmp(text.ptr + text.len - 4, "rows", 4)) return wr_parse_count((wr_str){text.ptr, text.len - 4}, rows_per_s);
     return wr_parse_size(text, bytes_per_s) && *bytes_per_s > 0;
 }
 

@@ -119,6 +119,10 @@ typedef struct wr_source_status {
     char            held_by[128];  /* the partition that holds the watermark back, "" if none */
     bool            ended, waiting;
     wr_lateness     disorder;      /* with a watermark: how much older rows of this run were than the newest before them in their partition */
+    wr_overload     overload;      /* what it does when it is too far behind, */
+    bool            shedding;      /* and does now */
+    uint64_t        shed;          /* rows left out, since the job's first start */
+    uint64_t        turned_away;   /* requests that were not taken, in this run */
 } wr_source_status;
 typedef struct wr_budget_status {
     int64_t limit_bytes, reserve_bytes, rss_bytes; /* reserve: of the process beside what is charged; rss 0: not watched */

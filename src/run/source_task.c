@@ -86,6 +86,7 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     WR_TRY(c->source_new(&info, ctx, &s->src, err));
     s->refused.table = info.name;
     (void)wr_refusal_policy_read(&info.options, &s->refused.policy, job->opts.diags);
+    shed_open(job, s, &info.options, c);
     return WR_OK;
 }
 
@@ -227,7 +228,7 @@ static wr_status read_next(wr_job *job, source *s, turn *t, bool *got, wr_err *e
         state = WR_NEXT_END;
         t->chunk = (wr_chunk){.partition = UINT32_MAX};
     }
-    if (state == WR_NEXT_CHUNK) pace_bytes(job, s, t->chunk.len);
+    if (state == WR_NEXT_CHUNK) pace_bytes(job, s, t->chunk.len), t->shed = shed_judge(job, s, t);
     if (state == WR_NEXT_END) t->final = s->ended = true;
     if (state == WR_NEXT_WAIT) s->retry_at_us = wr_mono_us(job->opts.world) + WR_MAX(retry_us, (int64_t)500);
     s->waiting = state == WR_NEXT_WAIT;
@@ -335,8 +336,10 @@ static wr_status decode(worker *w, turn *t, wr_err *err) {
     /* which line a row without an event time was, for its letter; of messages only their place is known, see beside */
     t->decoded.want_lines = s->refused.policy.on_error == WR_ON_ERROR_DEAD_LETTER && s->p->source.rowtime && !s->src->vt->messages;
     t->decoded.row_lines.n = 0;
+    if (shed_glance(s, t)) return WR_OK;
     WR_TRY(s->src->vt->decode(s->src, w->index, &t->chunk, &t->decoded, err));
     if (t->decoded.failed != WR_OK) return *err = t->decoded.err, t->decoded.failed;
+    shed_rows(s, t);
     w->nodes[s->p->index].ctx.now_us = wr_wall_us(w->job->opts.world);
     wr_status status = WR_OK;
     for (uint32_t i = 0; i < t->decoded.batches.n; i++) {
@@ -515,10 +518,11 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
     }
     const wr_decoded *d = &t->decoded;
     ledger->in[0] += d->n_records;
-    if (d->n_records == d->n_rows + d->bad.n + d->n_tombstones + d->n_redelivered) ledger->in[1] += d->n_blank; /* lines, not records */
+    if (d->n_records == d->n_rows + t->n_shed + d->bad.n + d->n_tombstones + d->n_redelivered) ledger->in[1] += d->n_blank; /* lines, not records */
     ledger->dropped[WR_REASON_BLANK] += d->n_blank;
     ledger->dropped[WR_REASON_TOMBSTONE] += d->n_tombstones;
     ledger->dropped[WR_REASON_REDELIVERED] += d->n_redelivered;
+    ledger->dropped[WR_REASON_SHED] += t->n_shed;
     if (t->chunk.partition == UINT32_MAX) return WR_OK;
     uint64_t base_line = part_of(s, t->chunk.partition)->lines;
     for (uint32_t i = 0; i < d->bad.n; i++) WR_TRY(refuse(job, s, ledger, t, &d->bad.at[i], base_line, s->records + d->bad.at[i].before_row + i, err));
@@ -527,7 +531,7 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
     part->lines += d->n_lines;
     part->rows += d->n_rows;
     pace_rows(job, s, d->n_rows);
-    if (d->n_rows) {
+    if (d->n_rows || t->n_shed) {
         part->active_us = wr_wall_us(job->opts.world);
         part->idle = false;
     }

@@ -84,6 +84,8 @@ static void describe_source(wr_job *job, source *s, wr_source_status *out) {
     if (!s->src->vt->bounded(s->src)) out->total = 0;
     pace_look(job, s);
     out->behind = s->behind, out->lag_us = s->lag_us, out->catching_up = s->catching_up && !s->ended, out->log = s->src->vt->log, out->messages = s->src->vt->messages && !out->log;
+    out->overload = s->shed.policy, out->shedding = s->shed.on && !s->ended;
+    if (s->src->vt->turned_away) out->turned_away = s->src->vt->turned_away(s->src);
     out->n_partitions = s->src->vt->partitions(s->src);
     int holder = -1;
     for (uint32_t i = 0; i < s->parts.n; i++) {
@@ -182,6 +184,7 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
         wr_node_status *n = &out->nodes[s->p->index];
         describe_source(job, s, &out->sources[i]);
         refuser_report(&s->refused, n->refused, &n->n_refused);
+        out->sources[i].shed = n->ledger.dropped[WR_REASON_SHED];
     }
     wr_mutex_unlock(job->turn_lock);
     out->running_us = wr_mono_us(job->opts.world) - job->started_us;

@@ -39,6 +39,7 @@ bool wr_parse_duration(wr_str text, int64_t *us);
 void wr_text_duration(int64_t us, wr_sbuf *out); /* "6 d 4 h", "1.5 s": for people */
 /* Sizes: '512MiB', '64 mb', '1g'; bare number = bytes. KB, KiB, k all mean 1024 (as Flink). */
 bool wr_parse_size(wr_str text, int64_t *bytes);
+bool wr_parse_count(wr_str text, int64_t *n); /* "200k", "1_000_000", "3M"; > 0 */
 void wr_text_size(int64_t bytes, wr_sbuf *out);  /* "185.2 MiB" */
 
 /* Time zones. NULL tz = UTC everywhere. Immutable after load; kept for the life of the process. */

@@ -85,6 +85,21 @@ bool wr_parse_duration(wr_str text, int64_t *us) {
     return true;
 }
 
+bool wr_parse_count(wr_str text, int64_t *rows) {
+    int64_t n = 0;
+    size_t  i = 0;
+    text = wr_str_trim(text);
+    for (; i < text.len && ((text.ptr[i] >= '0' && text.ptr[i] <= '9') || (i && text.ptr[i] == '_')); i++) {
+        if (n > INT64_MAX / 10000000000) return false;
+        if (text.ptr[i] != '_') n = n * 10 + (text.ptr[i] - '0');
+    }
+    int64_t times = 1;
+    if (i && i + 1 == text.len) times = text.ptr[i] == 'k' || text.ptr[i] == 'K' ? 1000 : text.ptr[i] == 'M' ? 1000000 : 0;
+    else if (i < text.len) times = 0;
+    *rows = n * times;
+    return *rows > 0;
+}
+
 bool wr_parse_size(wr_str text, int64_t *bytes) {
     static const unit units[] = {{" b byte bytes ", 1},
                                  {" k kb kib kibibytes ", INT64_C(1) << 10},

@@ -30,6 +30,11 @@ struct ingest_endpoint {
     bool             fail;          /* on-error: a request with a bad row is refused */
     bool             keep_all;
     uint64_t         max_body, max_bytes;
+    uint64_t         most_waiting;  /* rows in the log and not read; more is not taken ('overload.policy' = 'drop-newest'); 0: as many as the log can hold */
+    uint64_t         n_rows_before; /* n_rows when `first_done` was the position, and so many waited */
+    uint64_t         first_done, first_waiting;
+    _Atomic bool     reads;         /* these are set */
+    _Atomic uint64_t done;
     int64_t          idem_us;
     ingest_reader   *reader;
     wr_log          *log;
@@ -105,6 +110,20 @@ static bool say_full(ingest_endpoint *e, wr_http_out *out) {
     return false;
 }
 
+/* More rows than they may be are in the log and have not been read. */
+static bool too_many_wait(ingest_endpoint *e) {
+    if (!e->most_waiting || !atomic_load(&e->reads)) return false;
+    uint64_t came = e->first_waiting + atomic_load(&e->n_rows) - e->n_rows_before, went = atomic_load(&e->done) - e->first_done;
+    return came > went && came - went > e->most_waiting;
+}
+
+static bool say_overloaded(ingest_endpoint *e, wr_http_out *out) {
+    atomic_fetch_add(&e->n_full, 1);
+    wr_http_out_error(out, 503, "the table %.*s takes nothing now: more than %" PRIu64 " rows wait for the job", WR_FMT(e->table), e->most_waiting);
+    wr_http_out_header(out, "Retry-After", "1");
+    return false;
+}
+
 static bool admit(void *self, const wr_http_in *in, wr_http_out *out) {
     ingest_endpoint *e = self;
     wr_log_usage     usage;
@@ -118,6 +137,7 @@ static bool admit(void *self, const wr_http_in *in, wr_http_out *out) {
     if (encoding && strcasecmp(encoding, "identity")) return wr_http_out_error(out, 415, "the body is encoded as '%.60s'; it is taken as it is only", encoding), false;
     if (key && (!*key || strlen(key) > KEY_MAX)) return wr_http_out_error(out, 400, "an Idempotency-Key has 1 to %d bytes", KEY_MAX), false;
     if (atomic_load(&e->is_broken)) return wr_http_out_error(out, 503, "the log cannot be written: the job is about to stop"), false;
+    if (too_many_wait(e)) return say_overloaded(e, out);
     wr_log_usage_of(e->log, &usage);
     return usage.bytes + usage.buffered < e->max_bytes ? true : say_full(e, out);
 }
@@ -262,6 +282,16 @@ static void run(void *arg) {
     answer_pending(e);
 }
 
+uint64_t ingest_endpoint_turned_away(const ingest_endpoint *e) { return atomic_load(&e->n_full); }
+
+void ingest_endpoint_read(ingest_endpoint *e, uint64_t done, uint64_t total) {
+    if (!atomic_load(&e->reads)) {
+        e->n_rows_before = atomic_load(&e->n_rows), e->first_done = done, e->first_waiting = total > done ? total - done : 0;
+    }
+    atomic_store(&e->done, done);
+    atomic_store(&e->reads, true);
+}
+
 void ingest_endpoint_consumed(ingest_endpoint *e, int64_t offset) { atomic_store(&e->consumed, offset); }
 
 wr_status ingest_endpoint_broken(ingest_endpoint *e, wr_err *err) {
@@ -335,6 +365,9 @@ static wr_status read_options(ingest_endpoint *e, const wr_table_info *t, wr_con
     if (body < 1 || body > BODY_MAX) return option_error(ctx, t, "max-body-bytes", "WR121", "'max-body-bytes' is 1 to %d MiB", BODY_MAX >> 20);
     if (most < SEGMENT_MIN * SEGMENTS_OF_BOUND) return option_error(ctx, t, "log.max-bytes", "WR121", "'log.max-bytes' is at least %d KiB", (SEGMENT_MIN * SEGMENTS_OF_BOUND) >> 10);
     e->max_body = (uint64_t)body, e->max_bytes = (uint64_t)most;
+    wr_overload overload;
+    if (!wr_overload_read(o, &wr_connector_ingest, &overload, ctx->diags)) return WR_USER;
+    if (overload.policy == WR_OVERLOAD_DROP_NEWEST) e->most_waiting = (uint64_t)overload.most;
     e->keep_all = wr_str_ieq(option_text(t, ingest_specs, "log.keep"), WR_STR("all"));
     e->fail = wr_str_ieq(option_text(t, wr_source_specs, "on-error"), WR_STR("fail")) && !wr_options_skip_bad(o);
     wr_log_config_default(config);

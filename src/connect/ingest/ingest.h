@@ -35,6 +35,8 @@ wr_status ingest_endpoint_start(ingest_endpoint *e, bool *mine, wr_err *err);
 void      ingest_endpoint_close(ingest_endpoint *e);                    /* NULL is legal */
 void      ingest_endpoint_describe(const ingest_endpoint *e, wr_sbuf *out);
 void      ingest_endpoint_consumed(ingest_endpoint *e, int64_t offset); /* a checkpoint lasts that has read all below; must not block */
+void      ingest_endpoint_read(ingest_endpoint *e, uint64_t done, uint64_t total); /* the job has read so many of the log's rows, and knows of so many */
+uint64_t  ingest_endpoint_turned_away(const ingest_endpoint *e);
 wr_status ingest_endpoint_broken(ingest_endpoint *e, wr_err *err);      /* why it takes nothing more */
 
 wr_status ingest_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_source **out, wr_err *err);

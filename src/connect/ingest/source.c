@@ -14,6 +14,7 @@ typedef struct ingest_source {
     wr_source       *inner;
     ingest_endpoint *endpoint;
     bool             started, reads_only;
+    bool             counts;   /* the endpoint wants to know what has been read */
     wr_source_vt     vt;       /* without what the inner one cannot do */
 } ingest_source;
 
@@ -29,7 +30,13 @@ static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *ou
     ingest_source *s = (ingest_source *)base;
     if (!s->started && !s->reads_only) WR_TRY(start(s, err));
     WR_TRY(ingest_endpoint_broken(s->endpoint, err));
-    return s->inner->vt->next(s->inner, held, out, state, retry_us, err);
+    WR_TRY(s->inner->vt->next(s->inner, held, out, state, retry_us, err));
+    if (s->counts) {
+        uint64_t done, total;
+        s->inner->vt->progress(s->inner, &done, &total);
+        ingest_endpoint_read(s->endpoint, done, total);
+    }
+    return WR_OK;
 }
 static wr_status source_decode(wr_source *b, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *err) { return inner(b)->vt->decode(inner(b), worker, chunk, out, err); }
 static uint32_t  source_partitions(wr_source *b) { return inner(b)->vt->partitions(inner(b)); }
@@ -54,6 +61,8 @@ static void source_lasting(wr_source *base, wr_str positions) {
     if (log_saved_next(positions, 0, &next)) ingest_endpoint_consumed(s->endpoint, next);
 }
 
+static uint64_t source_turned_away(wr_source *b) { return ingest_endpoint_turned_away(((ingest_source *)b)->endpoint); }
+
 static void source_describe(wr_source *base, wr_sbuf *out) {
     ingest_source *s = (ingest_source *)base;
     if (!s->reads_only) ingest_endpoint_describe(s->endpoint, out), wr_sbuf_addz(out, ", ");
@@ -70,7 +79,7 @@ static void source_close(wr_source *base) {
 static const wr_source_vt source_vt = {
     .name = "http-ingest", .next = source_next, .decode = source_decode, .partitions = source_partitions, .partition_name = source_partition_name, .partition_done = source_partition_done,
     .save = source_save, .load = source_load, .until = source_until, .at_limit = source_at_limit, .lasting = source_lasting, .describe = source_describe, .progress = source_progress,
-    .bounded = source_bounded, .close = source_close, .beside = source_beside, .again = source_again, .messages = true};
+    .bounded = source_bounded, .close = source_close, .beside = source_beside, .again = source_again, .turned_away = source_turned_away, .messages = true, .closes_door = true};
 
 static wr_status check_format(const wr_table_info *t, wr_connect_ctx *ctx) {
     if (wr_str_eq(option_text(t, wr_record_specs, "format"), WR_STR("json"))) return WR_OK;
@@ -87,6 +96,7 @@ wr_status ingest_source_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sour
     wr_status status = ingest_endpoint_new(t, ctx, &s->endpoint, err);
     if (status == WR_OK) status = log_source_new(t, ctx, &s->inner, err);
     s->reads_only = ctx->bounded_override;
+    s->counts = wr_str_ieq(option_text(t, wr_source_specs, "overload.policy"), WR_STR("drop-newest"));
     if (status != WR_OK) {
         source_close(&s->base);
         return status;
@@ -141,4 +151,4 @@ static void probe(const wr_table_info *t, wr_probe_ctx *ctx) {
 }
 
 const wr_connector wr_connector_ingest = {.name = "http-ingest", .doc = "a table that takes rows over HTTP (JSON, NDJSON, CSV) and answers when they are on disk", .specs = ingest_specs, .needs_format = true,
-                                          .metadata = log_metadata, .source_new = ingest_source_new, .bounded = bounded, .probe = probe};
+                                          .metadata = log_metadata, .source_new = ingest_source_new, .bounded = bounded, .probe = probe, .lag_known = WR_LAG_ROWS};

@@ -43,7 +43,8 @@ static wr_guarantee upsert_guarantee(const wr_table_info *t) { return exactly_on
 static bool bounded(const wr_table_info *t) { return !wr_str_ieq(option_text(t, kafka_specs, "scan.bounded.mode"), WR_STR("unbounded")); }
 
 const wr_connector wr_connector_kafka = {.name = "kafka", .doc = "topics of Apache Kafka: read by own positions, written at least once or exactly once", .specs = kafka_specs, .records = true,
-                                         .metadata = kafka_metadata, .source_new = kafka_source_new, .sink_new = kafka_sink_new, .takes = takes, .guarantee = guarantee, .bounded = bounded, .probe = kafka_probe};
+                                         .metadata = kafka_metadata, .source_new = kafka_source_new, .sink_new = kafka_sink_new, .takes = takes, .guarantee = guarantee, .bounded = bounded, .probe = kafka_probe,
+                                         .lag_known = WR_LAG_ROWS | WR_LAG_TIME};
 const wr_connector wr_connector_upsert_kafka = {.name = "upsert-kafka", .doc = "a compacted topic of Apache Kafka as a table: the key says which row a message replaces or deletes", .specs = upsert_specs,
                                                 .records = true, .upsert = true, .metadata = kafka_metadata, .source_new = kafka_source_new, .sink_new = kafka_sink_new, .takes = upsert_takes,
                                                 .guarantee = upsert_guarantee, .bounded = bounded, .probe = kafka_probe};

@@ -130,7 +130,7 @@ static void probe(const wr_table_info *t, wr_probe_ctx *ctx) {
 
 const wr_connector wr_connector_log = {.name = "log", .doc = "an append-only log in a directory: partitions, offsets, retention; what there is without Kafka", .specs = log_specs, .records = true,
                                        .metadata = log_metadata, .source_new = log_source_new, .sink_new = log_sink_new, .takes = takes, .guarantee = guarantee, .bounded = bounded,
-                                       .version = version, .probe = probe};
+                                       .version = version, .probe = probe, .lag_known = WR_LAG_ROWS};
 const wr_connector wr_connector_upsert_log = {.name = "upsert-log", .doc = "a log as a table: the key says which row a record replaces or deletes; compacted", .specs = upsert_specs, .records = true,
                                               .upsert = true, .metadata = log_metadata, .source_new = log_source_new, .sink_new = log_sink_new, .takes = upsert_takes,
                                               .guarantee = upsert_guarantee, .bounded = bounded, .version = version, .probe = probe};

@@ -25,4 +25,4 @@ static void probe(const wr_table_info *t, wr_probe_ctx *ctx) {
 }
 
 const wr_connector wr_connector_mqtt = {.name = "mqtt", .doc = "topics of an MQTT broker: read by way of a log, written at least once", .specs = mqtt_specs, .records = true, .metadata = mqtt_metadata,
-                                        .source_new = mqtt_source_new, .sink_new = mqtt_sink_new, .takes = takes, .guarantee = guarantee, .bounded = bounded, .probe = probe};
+                                        .source_new = mqtt_source_new, .sink_new = mqtt_sink_new, .takes = takes, .guarantee = guarantee, .bounded = bounded, .probe = probe, .lag_known = WR_LAG_ROWS};

@@ -50,4 +50,5 @@ static void probe(const wr_table_info *t, wr_probe_ctx *ctx) {
 }
 
 const wr_connector wr_connector_nats = {.name = "nats", .doc = "streams of NATS JetStream: read by own positions, written exactly once", .specs = nats_specs, .records = true,
-                                        .metadata = nats_metadata, .source_new = nats_source_new, .sink_new = nats_sink_new, .takes = takes, .guarantee = guarantee, .bounded = bounded, .probe = probe};
+                                        .metadata = nats_metadata, .source_new = nats_source_new, .sink_new = nats_sink_new, .takes = takes, .guarantee = guarantee, .bounded = bounded, .probe = probe,
+                                        .lag_known = WR_LAG_TIME};

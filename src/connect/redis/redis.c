@@ -53,4 +53,5 @@ static void probe(const wr_table_info *t, wr_probe_ctx *ctx) {
 }
 
 const wr_connector wr_connector_redis = {.name = "redis-streams", .doc = "streams of Redis: read by own positions, written exactly once", .specs = redis_specs, .records = true,
-                                         .metadata = redis_metadata, .source_new = redis_source_new, .sink_new = redis_sink_new, .takes = takes, .guarantee = guarantee, .bounded = bounded, .probe = probe};
+                                         .metadata = redis_metadata, .source_new = redis_source_new, .sink_new = redis_sink_new, .takes = takes, .guarantee = guarantee, .bounded = bounded, .probe = probe,
+                                         .lag_known = WR_LAG_TIME};
