@@ -13,6 +13,8 @@ enum {
     CLI_REFUSED = 2,     /* usage, or SQL that is refused before anything is read */
     CLI_INTERRUPTED = 3, /* stopped on request: Ctrl-C, SIGTERM, or the reader of the output went away */
     CLI_NOT_YET = 4,     /* a command that this version does not have */
+    CLI_UNREAD = 5,      /* audit: nothing differs, but an output cannot be read back */
+    CLI_NO_AUDIT = 6,    /* audit: it failed itself, so it is not known whether something differs */
 };
 
 int cmd_run(int argc, char **argv);
@@ -21,6 +23,7 @@ int cmd_check(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
 int cmd_fmt(int argc, char **argv);
 int cmd_upgrade(int argc, char **argv);
+int cmd_audit(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_backfill(int argc, char **argv);

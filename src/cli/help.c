@@ -260,6 +260,23 @@ static const page pages[] = {
      "rows from here on), rebuilt (computed anew from the logs, up to the checkpoint), dropped. With --apply the job must be stopped; the\n"
      "checkpoint is carried over and 'weir run --state-dir STATE_DIR FILE...' goes on. The way back is in STATE_DIR/before-upgrade:\n"
      "weir run --restore STATE_DIR/before-upgrade --state-dir NEW with the old script.\n"},
+    {"audit", "is what was published what the log says? a closed period is counted again, and each difference explained",
+     "usage: weir audit [options] FILE...\n"
+     "\n" SCRIPT_OPTIONS
+     "      --from TIME --to TIME   rows whose time column lies in [from, to): a period that is closed; without them the outputs are compared as a whole, up to\n"
+     "                       the end of what the log has now. Times as '2024-05-01 00:00:00', in table.local-time-zone, or with a zone\n"
+     "      --output TABLE   only this output, or several with commas\n"
+     "      --time-column NAME   the column of the output that tells the period; default: its window_start, event time or window_end\n"
+     "      --limit N        so many differences of each output, and rows of each kind, are shown; default 20. All are counted\n"
+     "  -p, --workers N      threads; --memory SIZE: budget, beyond it temporary files in TMPDIR\n"
+     "      --json           one JSON document; progress on stderr as JSON lines\n"
+     "  -q, --quiet          no progress\n"
+     "\n"
+     "The script's own plan runs over its own inputs, read again from as far back as its windows and joins need, with its outputs going nowhere; the tables are\n"
+     "read back and compared. Rows that came too late for the job count as present. Each difference is put down to: late (by how much, which row), expired,\n"
+     "not published, duplicate, orphan, changed, not deterministic. Records that were refused and rows of interval joins without a partner are listed.\n"
+     "Exit codes for cron: 0 equal, 1 something differs, 2 refused (no such period, a log that does not reach back far enough), 5 equal but an output cannot be\n"
+     "read back, 6 the audit itself failed.\n"},
     {"help", "this, and 'weir help COMMAND', exit-codes, settings, connectors, formats", NULL},
     {"version", "what this is", "usage: weir version\n"},
 };
@@ -271,6 +288,8 @@ static const char EXIT_CODES[] =
     "  2   refused before anything was read: usage, a script that cannot be read, or SQL that is wrong or not supported\n"
     "  3   stopped on request: Ctrl-C, SIGTERM, or nobody reads the output any more\n"
     "  4   a command that this version does not have\n"
+    "  5   weir audit: nothing differs, but an output cannot be read back (1: something differs)\n"
+    "  6   weir audit: it failed itself: an input or output cannot be read, a limit\n"
     "  12  the system gave no memory\n";
 
 /* Commands of the plan that are not built. */
@@ -278,7 +297,6 @@ static const page later[] = {
     {"why", "the limiting operator", NULL},
     {"top", "live operators", NULL},
     {"ledger", "the ledger of a running job; 'weir run' prints it at the end", NULL},
-    {"audit", "recounting a closed period from the log", NULL},
     {"restore", "it is an option of run: weir run --restore SAVEPOINT --state-dir DIR job.sql", NULL},
     {"rescale", "rescaling a running job; a job stopped with --state-dir may go on with another -p", NULL},
     {"lab", "the labs", NULL},

@@ -149,7 +149,15 @@ wr_status wr_outputs_swap(wr_world *world, const wr_output *outputs, uint32_t n,
 
 /* ---- tables that are asked by key: FOR SYSTEM_TIME AS OF processing time (lookup.c) ---- */
 typedef struct wr_lookup wr_lookup;
-typedef struct wr_lookup_rows { WR_ARR(wr_batch *) batches; uint64_t n_bad; } wr_lookup_rows; /* n_bad: records left out ('on-error' = 'skip') */
+typedef struct wr_lookup_rows {
+    WR_ARR(wr_batch *) batches;
+    uint64_t n_bad;                  /* records left out ('on-error' = 'skip') */
+    /* The whole table: batches go there as they come, so that it need not fit into memory (a connector may still keep some to the end). NULL: they are kept. */
+    wr_status (*take)(void *arg, wr_batch *batch /* (takes) */, wr_err *err);
+    void     *arg;
+} wr_lookup_rows;
+/* All that is kept so far goes to `take`, if there is one. */
+wr_status wr_lookup_rows_pass(wr_lookup_rows *rows, wr_err *err);
 typedef struct wr_lookup_vt {
     const char *name;
     /* The rows whose key columns are equal to one of the keys, in any order, appended to `out` in batches of the table's schema (columns that nobody needs:

@@ -175,11 +175,10 @@ wr_status db_refusals_tell(db_refusals *r, const wr_rowcodec *codec, wr_str log,
 /* ---- rows that a look-up reads ---- */
 
 wr_batch *lookup_row(const wr_schema *schema, wr_lookup_rows *out) {
-    enum { PIECE_ROWS = 1024 };
     wr_batch *b = out->batches.n ? out->batches.at[out->batches.n - 1] : NULL;
-    if (b && b->n_rows < PIECE_ROWS) return b;
+    if (b && b->n_rows < LOOKUP_PIECE_ROWS) return b;
     b = wr_batch_new(schema->n, 32 * 1024);
-    for (uint32_t c = 0; c < schema->n; c++) wr_vec_init(&b->cols[c], schema->fields[c].type, PIECE_ROWS, true, b->mem);
+    for (uint32_t c = 0; c < schema->n; c++) wr_vec_init(&b->cols[c], schema->fields[c].type, LOOKUP_PIECE_ROWS, true, b->mem);
     wr_arr_push(&out->batches, b);
     return b;
 }

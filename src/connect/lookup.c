@@ -27,6 +27,17 @@ wr_lookup_way wr_lookup_way_of(const wr_connector *c, const wr_table_info *t) {
     return c->source_new && c->bounded && c->bounded(t) ? WR_LOOKUP_WHOLE : WR_LOOKUP_NOT;
 }
 
+wr_status wr_lookup_rows_pass(wr_lookup_rows *rows, wr_err *err) {
+    wr_status status = WR_OK;
+    if (!rows->take) return WR_OK;
+    for (uint32_t i = 0; i < rows->batches.n; i++) {
+        if (status == WR_OK) status = rows->take(rows->arg, rows->batches.at[i], err);
+        else wr_batch_unref(rows->batches.at[i]);
+    }
+    rows->batches.n = 0;
+    return status;
+}
+
 typedef struct whole { wr_lookup base; const wr_connector *connector; wr_table_info table; wr_connect_ctx ctx; bool skip_bad; } whole;
 
 static wr_status fail_bad(const whole *w, wr_source *s, const wr_chunk *chunk, const wr_bad_record *bad, wr_err *err) {
@@ -51,7 +62,7 @@ static wr_status read_chunk(whole *w, wr_source *s, const wr_chunk *chunk, wr_lo
     if (status == WR_OK && d.bad.n && !w->skip_bad) status = fail_bad(w, s, chunk, &d.bad.at[0], err);
     d.batches.n = 0; /* taken */
     wr_decoded_free(&d);
-    return status;
+    return status == WR_OK ? wr_lookup_rows_pass(out, err) : status;
 }
 
 static wr_status get(wr_lookup *lookup, const wr_batch *keys, wr_lookup_rows *out, wr_err *err) {

@@ -184,6 +184,7 @@ void message_decode(const message_reader *r, uint32_t worker, const message_note
     out->row_lines.n = 0;
     wr_record_reader_decode(r->list[worker], &note->records, out);
     for (uint32_t i = first_bad; i < out->bad.n; i++) out->bad.at[i].offset = (uint64_t)note->offsets[out->bad.at[i].line];
+    for (uint32_t i = 0; out->want_places && i < out->row_lines.n; i++) wr_arr_push(&out->row_places, (uint64_t)note->offsets[out->row_lines.at[i]]);
     for (uint32_t b = from; b < out->batches.n && r->schema->n > r->n_physical; b++) {
         wr_batch *inner = out->batches.at[b], *whole = wr_batch_derive(inner, r->schema->n);
         uint32_t  own = r->n_physical; /* the format's metadata columns stand behind the physical ones */

@@ -86,6 +86,7 @@ bool      db_try_again(wr_world *world, const wr_err *err, int64_t until_us);
 WR_COLD wr_status db_newer_epoch(wr_str table, uint64_t have, uint64_t epoch, wr_err *err); /* 55000: the database is ahead of the checkpoint */
 void      db_refusals_add(db_refusals *r, uint64_t row, const char *code, wr_str reason);
 wr_status db_refusals_tell(db_refusals *r, const wr_rowcodec *codec, wr_str log, wr_err *err);
+enum { LOOKUP_PIECE_ROWS = 1024 };
 wr_batch *lookup_row(const wr_schema *schema, wr_lookup_rows *out); /* a batch with room for one more row, at n_rows */
 WR_COLD wr_status lookup_bad_value(const wr_field *field, const char *table, const char *database, wr_str text, wr_err *err); /* table: quoted; database: a file, or "" */
 

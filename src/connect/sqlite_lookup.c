@@ -75,8 +75,9 @@ static wr_status read_rows(sqlite_lookup *s, sqlite3_stmt *st, wr_lookup_rows *o
             if (s->needed && !s->needed[c]) wr_vec_set_null(&b->cols[c], b->n_rows, b->mem);
             else WR_TRY(read_value(s, st, at++, c, &b->cols[c], b->n_rows, b->mem, err));
         }
-        b->n_rows++;
+        if (++b->n_rows == LOOKUP_PIECE_ROWS) WR_TRY(wr_lookup_rows_pass(out, err));
     }
+    if (code == SQLITE_DONE) WR_TRY(wr_lookup_rows_pass(out, err));
     return code == SQLITE_DONE ? WR_OK : fail_sqlite(s, code, "read a table", err);
 }
 

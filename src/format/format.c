@@ -195,9 +195,9 @@ void wr_bad_add(wr_decoded *out, wr_bad_kind kind, uint64_t line, uint64_t offse
 
 void wr_decoded_clear(wr_decoded *d) {
     for (uint32_t i = 0; i < d->batches.n; i++) wr_batch_unref(d->batches.at[i]);
-    d->batches.n = d->bad.n = d->row_lines.n = 0;
+    d->batches.n = d->bad.n = d->row_lines.n = d->row_places.n = 0;
     d->n_records = d->n_lines = d->n_rows = d->n_blank = d->n_tombstones = d->n_redelivered = 0;
-    d->want_lines = false;
+    d->want_lines = d->want_places = false;
     d->failed = WR_OK;
 }
 
@@ -206,6 +206,7 @@ void wr_decoded_free(wr_decoded *d) {
     wr_arr_free(&d->batches);
     wr_arr_free(&d->bad);
     wr_arr_free(&d->row_lines);
+    wr_arr_free(&d->row_places);
 }
 
 void wr_decoded_push(wr_decoded *out, wr_batch *batch) { wr_arr_push(&out->batches, batch); }

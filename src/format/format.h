@@ -47,6 +47,8 @@ typedef struct wr_decoded {     /* reused from chunk to chunk; batches are hande
     uint64_t n_lines, n_rows, n_blank, n_tombstones, n_redelivered;
     bool     want_lines;        /* asked for by the caller: */
     WR_ARR(uint32_t) row_lines; /* per row, the line (from the chunk's start) of its record */
+    bool     want_places;       /* of messages, asked for by the caller: */
+    WR_ARR(uint64_t) row_places; /* per row, the offset of its message */
     wr_status failed;           /* not the records' fault: the world said no (a schema registry); err says how. What was decoded does not count then */
     wr_err    err;
 } wr_decoded;

@@ -154,6 +154,7 @@ typedef struct part_state {                /* of one partition, in published ord
     uint64_t lines, rows, ahead_run;       /* ahead_run: rows in a row beyond the future guard */
     int64_t  active_us;                    /* wall time of its last row */
     bool     seen, done, idle;
+    bool     records_seen;                 /* wr_source_watch.begins was told */
 } part_state;
 void lateness_add(wr_lateness *into, int64_t us); /* us >= 0 */
 /* ---- what is left out under overload (shed.c) ---- */
@@ -194,6 +195,7 @@ typedef struct source {
     bool            catching_up;
     int64_t         start_us;              /* rows earlier than that are left out (pace.c) */
     shedding        shed;
+    const wr_source_range *range;          /* of wr_run_opts.watch; NULL: everything is read */
 } source;
 typedef struct pace { int64_t bytes_per_s, rows_per_s, lag_us, ready_us; } pace; /* ready_us: when sources that are behind may read again */
 typedef struct turn_batch {

@@ -20,6 +20,26 @@ typedef struct wr_probe {              /* looks on as rows and watermarks reach 
     void (*watermark)(void *arg, const wr_pnode *node, const wr_op *op, int64_t wm_us);
 } wr_probe;
 
+/* Looks on as sources publish, and reads only a part of them: for recounting a closed period (api/audit.h). Called under the turn lock. */
+typedef struct wr_source_row {         /* a row that came behind the watermark, or a record that was refused */
+    const wr_pnode *node;
+    wr_str          partition;
+    int64_t         offset, line;      /* byte in the file, or offset of the message; line from 1; -1: not known */
+    const wr_batch *batch;             /* late: the source's output columns */
+    uint32_t        row;
+    int64_t         ts_us, wm_us;      /* late: its event time, and its partition's watermark before it. Refused: the latest event time before it */
+    wr_str          code, reason, raw; /* refused */
+} wr_source_row;
+typedef struct wr_source_range { int64_t from_us, to_us, slack_us; } wr_source_range; /* event time, [from, to); watermarks stay so much further behind */
+typedef struct wr_source_watch {
+    void *arg;
+    const wr_source_range *ranges;     /* by plan index; changelogs are read whole */
+    void (*late)(void *arg, const wr_source_row *row);
+    void (*refused)(void *arg, const wr_source_row *row);
+    /* The first record of a partition that is read: its offset (messages; else -1) and event time (WR_TIME_MIN: none). */
+    void (*begins)(void *arg, const wr_pnode *node, wr_str partition, int64_t offset, int64_t ts_us);
+} wr_source_watch;
+
 typedef struct wr_run_opts {
     wr_world   *world;
     wr_account *acct;                  /* root of the budget: limit_bytes is --memory */
@@ -68,6 +88,7 @@ typedef struct wr_run_opts {
     int64_t     end_when_idle_us;      /* tail inputs end after that long without new bytes; 0 = never */
     const void *views_owner;           /* the rows of materialized views outlive the job until wr_views_forget(owner); NULL: they do not */
     const struct wr_probe *probe;      /* NULL: none */
+    const wr_source_watch *watch;      /* NULL: none */
     void      (*tick)(void *arg, wr_job *job); /* called by the coordinating thread a few times a second; may be NULL */
     void       *tick_arg;
 } wr_run_opts;

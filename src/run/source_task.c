@@ -74,6 +74,10 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     s->wm = s->first_us = WR_TIME_MIN;
     WR_TRY(pace_start(job, s, err));
     if (s->p->kind == WR_P_VALUES) return WR_OK;
+    if (job->opts.watch && s->p->changes == WR_CHANGES_APPEND) {
+        s->range = &job->opts.watch->ranges[s->p->index];
+        s->start_us = s->range->from_us;
+    }
     wr_table_info info;
     table_info_of(job, s->p, &info);
     const wr_connector *c = wr_connector_find(s->p->source.table->connector);
@@ -334,8 +338,9 @@ static wr_status decode(worker *w, turn *t, wr_err *err) {
     }
     if (t->chunk.partition == UINT32_MAX || (!t->chunk.len && t->chunk.rows_from == t->chunk.rows_to)) return WR_OK;
     /* which line a row without an event time was, for its letter; of messages only their place is known, see beside */
-    t->decoded.want_lines = s->refused.policy.on_error == WR_ON_ERROR_DEAD_LETTER && s->p->source.rowtime && !s->src->vt->messages;
-    t->decoded.row_lines.n = 0;
+    t->decoded.want_lines = (s->refused.policy.on_error == WR_ON_ERROR_DEAD_LETTER || w->job->opts.watch) && s->p->source.rowtime && !s->src->vt->messages;
+    t->decoded.want_places = w->job->opts.watch && s->src->vt->messages;
+    t->decoded.row_lines.n = t->decoded.row_places.n = 0;
     if (shed_glance(s, t)) return WR_OK;
     WR_TRY(s->src->vt->decode(s->src, w->index, &t->chunk, &t->decoded, err));
     if (t->decoded.failed != WR_OK) return *err = t->decoded.err, t->decoded.failed;
@@ -393,10 +398,22 @@ static void dead_letter(wr_job *job, source *s, const turn *t, const wr_bad_reco
     wr_sbuf_free(&name);
 }
 
+/* ---- for those who look on ---- */
+static void watch_refused(wr_job *job, source *s, const turn *t, const wr_bad_record *bad, uint64_t line, const char *reason) {
+    wr_sbuf name = {0};
+    const part_state *part = part_of(s, t->chunk.partition);
+    s->src->vt->partition_name(s->src, t->chunk.partition, &name);
+    wr_source_row r = {.node = s->p, .partition = wr_sbuf_str(&name), .offset = (int64_t)(t->chunk.offset + bad->offset), .line = s->src->vt->messages ? -1 : (int64_t)line,
+                       .ts_us = part->max_ts, .wm_us = part->wm, .code = wr_str_of(bad_code(bad->kind)), .reason = wr_str_of(reason), .raw = bad->raw};
+    job->opts.watch->refused(job->opts.watch->arg, &r);
+    wr_sbuf_free(&name);
+}
+
 static wr_status refuse(wr_job *job, source *s, wr_ledger *ledger, const turn *t, const wr_bad_record *bad, uint64_t base_line, uint64_t number, wr_err *err) {
     uint64_t line = base_line + bad->line + 1;
     char     reason[260];
     snprintf(reason, sizeof reason, "%s: %s", wr_bad_kind_name(bad->kind), bad->message);
+    if (job->opts.watch) watch_refused(job, s, t, bad, line, reason);
     if (s->refused.policy.on_error != WR_ON_ERROR_FAIL) {
         bool skip = s->refused.policy.on_error == WR_ON_ERROR_SKIP;
         ledger->dropped[skip ? WR_REASON_MALFORMED : WR_REASON_DEAD_LETTER]++;
@@ -435,6 +452,25 @@ static bool record_of_row(const turn *t, uint64_t row, wr_bad_record *out) {
     return at < end;
 }
 
+/* A row that is late, or one that is left out (code given). row: of the batch; before: rows of the turn in front of it. */
+static void watch_row(wr_job *job, source *s, const turn *t, uint64_t before, const wr_batch *batch, uint32_t row, int64_t ts_us, int64_t wm_us, const char *code, const char *reason) {
+    const wr_source_watch *watch = job->opts.watch;
+    wr_sbuf       name = {0};
+    wr_bad_record at;
+    wr_source_row r = {.node = s->p, .offset = -1, .line = -1, .batch = batch, .row = row, .ts_us = ts_us, .wm_us = wm_us};
+    if (code) r.code = wr_str_of(code), r.reason = wr_str_of(reason);
+    if (before + row < t->decoded.row_places.n) r.offset = (int64_t)t->decoded.row_places.at[before + row];
+    else if (!s->src->vt->messages && record_of_row(t, before + row, &at)) {
+        r.offset = (int64_t)(t->chunk.offset + at.offset);
+        r.line = (int64_t)(part_of(s, t->chunk.partition)->lines - t->decoded.n_lines + at.line + 1);
+        r.raw = at.raw;
+    }
+    s->src->vt->partition_name(s->src, t->chunk.partition, &name);
+    r.partition = wr_sbuf_str(&name);
+    (code ? watch->refused : watch->late)(watch->arg, &r);
+    wr_sbuf_free(&name);
+}
+
 /* row: among those of the turn. */
 static wr_status null_rowtime(wr_job *job, source *s, const turn *t, uint64_t row, wr_ledger *ledger, wr_err *err) {
     wr_bad_record bad;
@@ -444,12 +480,26 @@ static wr_status null_rowtime(wr_job *job, source *s, const turn *t, uint64_t ro
     }
     if (s->refused.policy.on_error != WR_ON_ERROR_FAIL) {
         ledger->dropped[WR_REASON_MALFORMED]++;
+        if (job->opts.watch) watch_row(job, s, t, row, NULL, 0, part_of(s, t->chunk.partition)->max_ts, WR_TIME_MIN, bad_code(WR_BAD_NULL), "the event time is NULL");
         return WR_OK;
     }
     wr_fail(err, WR_DATA, "22004", "source %.*s: the event-time column is NULL in a row", WR_FMT(s->p->source.table->name));
     wr_err_hint(err, "filter such rows out upstream, or set 'on-error' = 'skip' on table %.*s", WR_FMT(s->p->source.table->name));
     err->at = s->p->at;
     return WR_DATA;
+}
+
+/* Before the first records of a partition are published. */
+static void watch_begins(wr_job *job, source *s, const turn *t) {
+    wr_sbuf           name = {0};
+    const wr_decoded *d = &t->decoded;
+    int64_t           offset = -1, ts = WR_TIME_MIN;
+    if (s->src->vt->messages && d->row_places.n) offset = (int64_t)d->row_places.at[0];
+    if (s->src->vt->messages && d->bad.n && (offset < 0 || (int64_t)d->bad.at[0].offset < offset)) offset = (int64_t)d->bad.at[0].offset;
+    if (t->batches.n && t->batches.at[0].ts.data && wr_valid_get(t->batches.at[0].ts.valid, 0)) ts = ((const int64_t *)t->batches.at[0].ts.data)[0];
+    s->src->vt->partition_name(s->src, t->chunk.partition, &name);
+    job->opts.watch->begins(job->opts.watch->arg, s->p, wr_sbuf_str(&name), offset, ts);
+    wr_sbuf_free(&name);
 }
 
 static bool beyond_guard(const wr_p_source *ps, part_state *part, int64_t ts) {
@@ -469,6 +519,7 @@ static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t befor
     wr_batch *b = tb->batch;
     uint32_t  n = b->n_rows, kept = 0, older = 0;
     int64_t  *late = NULL, wm = part->wm;
+    int64_t   slack = s->range ? s->range->slack_us : 0, end = s->range ? s->range->to_us : WR_TIME_MAX;
     uint16_t *sel = NULL;
     for (uint32_t i = 0; i < n; i++) {
         bool refused = false;
@@ -481,6 +532,13 @@ static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t befor
         } else if (ps->future_guard_us && beyond_guard(ps, part, ts[i])) {
             ledger->dropped[WR_REASON_FUTURE]++;
             refused = true;
+            if (job->opts.watch) watch_row(job, s, t, before, b, i, part->max_ts, wm, "future", "the event time is further ahead than 'watermark.future-guard' allows");
+        }
+        if (WR_UNLIKELY(ts[i] >= end && !refused)) { /* nobody wants it, but the watermark goes by it */
+            ledger->dropped[WR_REASON_BEFORE_START]++;
+            refused = true;
+            part->max_ts = WR_MAX(part->max_ts, ts[i]);
+            if (wmv && wr_valid_get(tb->wm.valid, i)) wm = WR_MAX(wm, wmv[i] - slack);
         }
         if (WR_UNLIKELY(refused)) {
             if (!sel) {
@@ -496,10 +554,11 @@ static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t befor
                 for (uint32_t k = 0; k < n; k++) late[k] = WR_TIME_MIN;
             }
             late[i] = wm;
+            if (job->opts.watch) watch_row(job, s, t, before, b, i, ts[i], wm, NULL, NULL);
         }
         if (ts[i] < part->max_ts) lateness_add(&s->disorder, part->max_ts - ts[i]), older++;
         part->max_ts = WR_MAX(part->max_ts, ts[i]);
-        if (wmv && wmv[i] > wm && wr_valid_get(tb->wm.valid, i)) wm = wmv[i];
+        if (wmv && wmv[i] - slack > wm && wr_valid_get(tb->wm.valid, i)) wm = wmv[i] - slack;
     }
     if (s->first_us == WR_TIME_MIN && n) s->first_us = wr_valid_get(tb->ts.valid, 0) ? ts[0] : part->max_ts;
     part->wm = wm;
@@ -525,6 +584,10 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
     ledger->dropped[WR_REASON_SHED] += t->n_shed;
     if (t->chunk.partition == UINT32_MAX) return WR_OK;
     uint64_t base_line = part_of(s, t->chunk.partition)->lines;
+    if (job->opts.watch && d->n_records && !part_of(s, t->chunk.partition)->records_seen) {
+        part_of(s, t->chunk.partition)->records_seen = true;
+        watch_begins(job, s, t);
+    }
     for (uint32_t i = 0; i < d->bad.n; i++) WR_TRY(refuse(job, s, ledger, t, &d->bad.at[i], base_line, s->records + d->bad.at[i].before_row + i, err));
     s->records += d->n_records;
     part_state *part = part_of(s, t->chunk.partition);

@@ -79,6 +79,27 @@ static bool put_array(pg_lookup *s, const wr_batch *keys, uint32_t k) {
     return true;
 }
 
+/* A piece at a time: the client library keeps a whole answer in memory. */
+static wr_status read_by_cursor(pg_lookup *s, wr_lookup_rows *out, wr_err *err) {
+    wr_sbuf   sql = {0};
+    wr_status status = pg_run(&s->conn, "BEGIN READ ONLY", "begin to read", err);
+    wr_sbuf_printf(&sql, "DECLARE weir_rows NO SCROLL CURSOR FOR %s", s->whole);
+    if (status == WR_OK) status = pg_run(&s->conn, sql.at, "read the table", err);
+    for (bool more = true; more && status == WR_OK;) {
+        PGresult *r;
+        status = pg_query(&s->conn, "FETCH 1024 FROM weir_rows", 0, NULL, "read the table", &r, err);
+        if (status != WR_OK) break;
+        more = pg.ntuples(r) > 0;
+        status = read_rows(s, r, out, err);
+        pg.clear(r);
+        if (status == WR_OK) status = wr_lookup_rows_pass(out, err);
+    }
+    wr_err spare;
+    (void)pg_run(&s->conn, status == WR_OK ? "COMMIT" : "ROLLBACK", "end reading", &spare);
+    wr_sbuf_free(&sql);
+    return status;
+}
+
 static wr_status get(wr_lookup *lookup, const wr_batch *keys, wr_lookup_rows *out, wr_err *err) {
     pg_lookup  *s = (pg_lookup *)lookup;
     const char *values[KEYS_MAX];
@@ -88,6 +109,7 @@ static wr_status get(wr_lookup *lookup, const wr_batch *keys, wr_lookup_rows *ou
         if (!put_array(s, keys, k)) return wr_fail(err, WR_DATA, "22021", "table '%.*s': a key has a NUL byte in it, which PostgreSQL cannot hold", WR_FMT(s->conn.name));
         values[k] = s->arrays[k].at;
     }
+    if (!keys && out->take) return read_by_cursor(s, out, err);
     WR_TRY(pg_query(&s->conn, keys ? s->by_key : s->whole, keys ? (int)s->n_keys : 0, values, "read the table", &r, err));
     wr_status status = read_rows(s, r, out, err);
     pg.clear(r);
