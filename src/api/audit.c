@@ -72,27 +72,25 @@ bool audit_time_of(const wr_vec *vec, uint32_t row, int64_t *us) {
 
 wr_status audit_add(audit *a, uint32_t output, audit_side side, const wr_batch *batch, uint32_t row, const uint32_t *column, bool adds, wr_err *err) {
     const audit_output *o = &a->outputs.at[output];
-    wr_sbuf key = {0}, value = {0};
-    int64_t us;
+    wr_sbuf *key = &a->key, *value = &a->value;
+    int64_t  us;
     if (o->time_col >= 0 && (adds || !o->by_key)) {
         uint32_t at = column ? column[o->time_col] : (uint32_t)o->time_col;
         if (!audit_time_of(&batch->cols[at], row, &us) || us < o->from_us || us >= o->to_us) return WR_OK;
     }
-    for (int i = 3; i >= 0; i--) wr_sbuf_addc(&key, (char)(output >> (i * 8)));
+    wr_sbuf_clear(key), wr_sbuf_clear(value);
+    for (int i = 3; i >= 0; i--) wr_sbuf_addc(key, (char)(output >> (i * 8)));
     for (uint32_t k = 0; k < o->n_key; k++) {
-        if (k) wr_sbuf_addc(&key, '\t');
-        put_cell(&batch->cols[column ? column[o->key[k]] : o->key[k]], row, a->plan->tz, &key);
+        if (k) wr_sbuf_addc(key, '\t');
+        put_cell(&batch->cols[column ? column[o->key[k]] : o->key[k]], row, a->plan->tz, key);
     }
-    wr_sbuf_addc(&value, a->mark[side]);
-    wr_sbuf_addc(&value, adds ? '+' : '-');
+    wr_sbuf_addc(value, a->mark[side]);
+    wr_sbuf_addc(value, adds ? '+' : '-');
     for (uint32_t k = 0; k < o->n_value && (adds || !o->by_key); k++) {
-        if (k) wr_sbuf_addc(&value, '\t');
-        put_cell(&batch->cols[column ? column[o->value[k]] : o->value[k]], row, a->plan->tz, &value);
+        if (k) wr_sbuf_addc(value, '\t');
+        put_cell(&batch->cols[column ? column[o->value[k]] : o->value[k]], row, a->plan->tz, value);
     }
-    wr_status status = pile_add(a->rows, wr_sbuf_str(&key), wr_sbuf_str(&value), err);
-    wr_sbuf_free(&key);
-    wr_sbuf_free(&value);
-    return status;
+    return pile_add(a->rows, wr_sbuf_str(key), wr_sbuf_str(value), err);
 }
 
 static bool is_number(wr_type type) {
@@ -606,6 +604,8 @@ static wr_status audit_job(wr_session *s, const wr_job_plan *plan, const wr_audi
     pile_free(a.rows);
     wr_arr_free(&a.outputs);
     wr_arr_free(&a.shown);
+    wr_sbuf_free(&a.key);
+    wr_sbuf_free(&a.value);
     wr_mutex_free(a.lock);
     return status;
 }

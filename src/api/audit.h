@@ -24,7 +24,7 @@ typedef enum wr_audit_reason {
     WR_AUDIT_NOT_DETERMINISTIC, /* RAND(), NOW(), processing time, a table that was asked ... */
     WR_AUDIT_REASONS
 } wr_audit_reason;
-const char *wr_audit_reason_name(wr_audit_reason reason); /* "late", "not published" */
+const char *wr_audit_reason_name(wr_audit_reason reason); /* "late", "not-published" */
 
 typedef enum wr_audit_kind { WR_AUDIT_MISSING, WR_AUDIT_EXTRA, WR_AUDIT_DIFFERENT, WR_AUDIT_KINDS } wr_audit_kind;
 const char *wr_audit_kind_name(wr_audit_kind kind);
@@ -66,7 +66,7 @@ typedef struct wr_audit_report {
     wr_arena *arena;            /* owns the rest; wr_arena_free */
     wr_str    from, to;         /* as given; ptr NULL: no period */
     int64_t   from_us, to_us;
-    bool      equal;            /* no output differs, and all could be read */
+    bool      equal;            /* no output that could be read differs, but for reasons that were accepted */
     uint32_t  n_unreadable;
     WR_ARR(wr_audit_output) outputs;
     WR_ARR(wr_audit_read) reads;
@@ -83,6 +83,7 @@ typedef struct wr_audit_opts {
     const char *from, *to;      /* both NULL: everything, to the end of the log */
     const char *outputs;        /* names with commas; NULL: all */
     const char *time_column;    /* NULL: found by the plan */
+    uint32_t    accepted;       /* bits by reason: such differences are shown and counted, and leave the report equal */
     uint32_t    limit;          /* of differences of an output, and of late, refused and unmatched rows, that are kept */
     void      (*say)(void *arg, wr_str line); /* what happens now; may be NULL */
     void       *arg;

@@ -11,7 +11,7 @@
 enum { GROUP_BYTES = 64 << 20, TEXT_MAX = 300 };
 
 const char *wr_audit_reason_name(wr_audit_reason reason) {
-    static const char *const names[] = {"late", "expired", "not published", "refused by the output", "duplicate", "orphan", "changed", "not deterministic"};
+    static const char *const names[] = {"late", "expired", "not-published", "refused", "duplicate", "orphan", "changed", "not-deterministic"};
     return names[reason];
 }
 const char *wr_audit_kind_name(wr_audit_kind kind) {
@@ -114,7 +114,7 @@ static void add_diff(walk *w, wr_audit_kind kind, wr_audit_reason reason, const 
     wr_audit_output *r = report_of(w);
     r->kinds[kind] += count;
     r->reasons[reason] += count;
-    w->a->report->equal = false;
+    if (!(w->a->o->accepted >> reason & 1)) w->a->report->equal = false;
     if (r->diffs.n >= w->a->o->limit) return;
     wr_audit_diff d = {.kind = kind, .reason = reason, .count = count, .key = row_json(w, NULL)};
     if (expected) d.expected = row_json(w, expected);

@@ -20,7 +20,7 @@ typedef struct audit_col {
 typedef struct audit_node {
     audit_col  *cols;
     const char *unsteady;       /* why there may be other rows each time; NULL */
-    const char *forgets;        /* by the wall clock */
+    const char *forgets;        /* what it forgets, and when; NULL */
     bool        reached;        /* an output that is audited needs it */
     int64_t     back_us, ahead_us; /* event time before and behind the period that it needs; WR_TIME_MAX: all */
     wr_str      why;
@@ -70,6 +70,7 @@ typedef struct audit {
     bool                  has[SIDES];
     char                  mark[SIDES]; /* of a side's rows in the pile */
     WR_ARR(audit_shown)   shown;
+    wr_sbuf               key, value;  /* of the row that is being added */
     wr_err                failed;      /* what a callback that cannot fail ran into */
 } audit;
 /* A row of a side into the pile. `column`: of each compared column, its column in the batch. */

@@ -57,7 +57,9 @@ static void look_calc(const looker *x, const wr_pnode *n, const wr_calc_opts *o)
         if (o->pass) pass(x, n, i, in, i);
         else if (e->kind == WR_E_COL) {
             pass(x, n, i, in, e->col);
-            if (o->exprs[i]->type.id != e->type.id) me->cols[i].event_time = false, me->cols[i].window = AUDIT_NO_WINDOW; /* of a DATE: another one */
+            wr_tid to = o->exprs[i]->type.id;
+            bool   same = to == e->type.id || ((to == WR_T_TIMESTAMP || to == WR_T_TIMESTAMP_LTZ) && (e->type.id == WR_T_TIMESTAMP || e->type.id == WR_T_TIMESTAMP_LTZ));
+            if (!same) me->cols[i].event_time = false, me->cols[i].window = AUDIT_NO_WINDOW; /* of a DATE: another one */
         } else me->cols[i].unsteady = unsteady_expr(x, n, o->exprs[i], in);
     }
 }
@@ -123,10 +125,10 @@ static void look_lookup(const looker *x, const wr_pnode *n) {
     if (n->lookup.opts.kind == WR_JOIN_INNER && !x->nodes[n->index].unsteady) x->nodes[n->index].unsteady = why;
 }
 
-static const char *ttl_text(const looker *x, const wr_pnode *n, int64_t ttl_us) {
+static const char *ttl_text(const looker *x, const wr_pnode *n, int64_t ttl_us, bool event_time) {
     wr_sbuf text = {0};
     wr_text_duration(ttl_us, &text);
-    const char *out = wr_arena_printf(x->arena, "line %u: %s forgets after %.*s by the wall clock", n->at.line, wr_pnode_kind_name(n->kind), WR_FMT(wr_sbuf_str(&text)));
+    const char *out = wr_arena_printf(x->arena, "line %u: %s forgets what no row touched for %.*s%s", n->at.line, wr_pnode_kind_name(n->kind), WR_FMT(wr_sbuf_str(&text)), event_time ? "" : ", by the wall clock");
     wr_sbuf_free(&text);
     return out;
 }
@@ -196,21 +198,26 @@ static void look_steadiness(const looker *x, const wr_pnode *n) {
     audit_node *me = &x->nodes[n->index];
     const char *arrival = NULL;
     int64_t     ttl = 0;
+    bool        event_time = false;
     switch (n->kind) {
     case WR_P_LIMIT: arrival = "keeps the rows that arrive first"; break;
     case WR_P_DEDUP:
         if (n->dedup.time_col < 0) arrival = "goes by the order of arrival";
-        if (!n->dedup.ttl_event_time) ttl = n->dedup.ttl_us;
+        ttl = n->dedup.ttl_us, event_time = n->dedup.ttl_event_time;
         break;
     case WR_P_INTERVAL_JOIN: if (n->interval_join.proctime) arrival = "goes by processing time"; break;
-    case WR_P_OVER: if (n->over.time_col < 0) arrival = "goes by the order of arrival", ttl = n->over.ttl_us; break;
-    case WR_P_GROUP_AGG: if (!n->group_agg.ttl_event_time) ttl = n->group_agg.ttl_us; break;
+    case WR_P_OVER:
+        if (n->over.time_col < 0) arrival = "goes by the order of arrival";
+        ttl = n->over.ttl_us, event_time = n->over.time_col >= 0;
+        break;
+    case WR_P_GROUP_AGG: ttl = n->group_agg.ttl_us, event_time = n->group_agg.ttl_event_time; break;
     case WR_P_TOP_N: ttl = n->top_n.ttl_us; break;
     case WR_P_JOIN: ttl = WR_MAX(n->join.ttl_us[0], n->join.ttl_us[1]); break;
+    case WR_P_MATCH: if (n->match.within_is_ttl) ttl = n->match.within_us, event_time = true; break;
     default: break;
     }
     if (arrival && !me->unsteady) me->unsteady = wr_arena_printf(x->arena, "line %u: %s %s", n->at.line, wr_pnode_kind_name(n->kind), arrival);
-    if (ttl && !me->forgets) me->forgets = ttl_text(x, n, ttl);
+    if (ttl && !me->forgets) me->forgets = ttl_text(x, n, ttl, event_time);
 }
 
 audit_node *audit_plan_look(const wr_job_plan *plan, wr_arena *arena) {

@@ -176,14 +176,13 @@ static int column_fits(const audit *a, const audit_output *o, uint32_t col, wr_s
     const audit_col *c = &o->cols[col];
     for (uint32_t i = 0; i < c->n_ids; i++)
         if (c->ids[i] >> 16 == late->node->index) return wr_str_eq(cell, cell_at(late->text, c->ids[i] & 0xFFFF)) ? 1 : -1;
-    wr_type type = o->schema.fields[col].type;
-    int64_t us;
+    int64_t us, ts = late->ts_us;
     int32_t nanos;
     bool    zoned;
-    if (c->window == AUDIT_NO_WINDOW || c->session || !late->node->source.rowtime || late->node->source.rowtime->type.id != type.id || !wr_parse_timestamp(cell, &us, &nanos, &zoned)) return 0;
-    if (type.id == WR_T_TIMESTAMP_LTZ && !zoned) us = wr_tz_to_utc(a->plan->tz, us);
+    if (c->window == AUDIT_NO_WINDOW || c->session || !late->node->source.rowtime || !wr_parse_timestamp(cell, &us, &nanos, &zoned)) return 0;
+    if (late->node->source.rowtime->type.id == WR_T_TIMESTAMP_LTZ) ts = wr_tz_to_local(a->plan->tz, ts); /* cells show what the clock on the wall showed */
     int64_t from = c->window == AUDIT_WINDOW_START ? us : us - c->size_us; /* of a window_time: a millisecond too early */
-    return late->ts_us >= from && late->ts_us < from + c->size_us ? 1 : -1;
+    return ts >= from && ts < from + c->size_us ? 1 : -1;
 }
 static bool fits(const audit *a, const audit_shown *s, const noted *late) {
     const audit_output *o = &a->outputs.at[s->output];
@@ -226,7 +225,8 @@ static wr_status late_rows(audit *a, wr_err *err) {
         WR_TRY(pile_next(a->late, &got, &key, &value, err));
         if (!got) return WR_OK;
         noted n = noted_of(a, value);
-        if (in_period(a, &n) && r->n_late++ < a->o->limit) wr_arr_apush(r->arena, &r->late, row_of(a, &n, true));
+        bool shown = in_period(a, &n) && (n.wm_us > n.ts_us || n.node->changes == WR_CHANGES_APPEND); /* versions of the same time are late by nothing */
+        if (shown && r->n_late++ < a->o->limit) wr_arr_apush(r->arena, &r->late, row_of(a, &n, true));
         for (uint32_t i = 0; i < a->shown.n; i++) {
             const audit_shown *s = &a->shown.at[i];
             wr_audit_diff     *d = &r->outputs.at[a->outputs.at[s->output].report].diffs.at[s->diff];

@@ -8,13 +8,34 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-enum { OPT_TO = OPT_GEN_FIRST, OPT_TIME_COLUMN, OPT_LIMIT, SHOWN_DEFAULT = 20, SHOWN_MAX = 1000000 };
+enum { OPT_TO = OPT_GEN_FIRST, OPT_TIME_COLUMN, OPT_LIMIT, OPT_ACCEPT, SHOWN_DEFAULT = 20, SHOWN_MAX = 1000000 };
 
 static const struct option OPTIONS[] = {
     {"workers", required_argument, NULL, 'p'},     {"parallelism", required_argument, NULL, 'p'}, {"memory", required_argument, NULL, OPT_MEMORY}, {"set", required_argument, NULL, OPT_SET},
     {"json", no_argument, NULL, OPT_JSON},         {"from", required_argument, NULL, OPT_FROM},   {"to", required_argument, NULL, OPT_TO},         {"output", required_argument, NULL, OPT_OUTPUTS},
-    {"outputs", required_argument, NULL, OPT_OUTPUTS}, {"time-column", required_argument, NULL, OPT_TIME_COLUMN}, {"limit", required_argument, NULL, OPT_LIMIT},
+    {"outputs", required_argument, NULL, OPT_OUTPUTS}, {"time-column", required_argument, NULL, OPT_TIME_COLUMN}, {"limit", required_argument, NULL, OPT_LIMIT}, {"accept", required_argument, NULL, OPT_ACCEPT},
     {"batch-rows", required_argument, NULL, OPT_BATCH_ROWS}, {"execute", required_argument, NULL, 'e'}, {"quiet", no_argument, NULL, 'q'}, {"help", no_argument, NULL, 'h'}, {0}};
+
+static int accept(const char *list, wr_audit_opts *o) {
+    wr_str names[WR_AUDIT_REASONS];
+    for (int k = 0; k < WR_AUDIT_REASONS; k++) names[k] = wr_str_of(wr_audit_reason_name(k));
+    for (const char *p = list; p && *p;) {
+        const char *comma = strchr(p, ',');
+        wr_str      one = wr_str_trim((wr_str){p, comma ? (size_t)(comma - p) : strlen(p)});
+        int         k = 0;
+        while (k < WR_AUDIT_REASONS && !wr_str_eq(names[k], one)) k++;
+        if (k == WR_AUDIT_REASONS) {
+            wr_sbuf all = {0};
+            for (k = 0; k < WR_AUDIT_REASONS; k++) wr_sbuf_printf(&all, "%s%.*s", k ? ", " : "", WR_FMT(names[k]));
+            int code = usage_error("audit", "--accept: '%.*s' is no reason; there are %.*s", WR_FMT(one), WR_FMT(wr_sbuf_str(&all)));
+            wr_sbuf_free(&all);
+            return code;
+        }
+        o->accepted |= 1u << k;
+        p = comma ? comma + 1 : NULL;
+    }
+    return 0;
+}
 
 static int parse(int argc, char **argv, job_args *args, wr_audit_opts *o) {
     opterr = 0;
@@ -28,6 +49,7 @@ static int parse(int argc, char **argv, job_args *args, wr_audit_opts *o) {
         else if (opt == OPT_TO) o->to = optarg;
         else if (opt == OPT_OUTPUTS) o->outputs = optarg;
         else if (opt == OPT_TIME_COLUMN) o->time_column = optarg;
+        else if (opt == OPT_ACCEPT) code = accept(optarg, o);
         else if (opt == OPT_LIMIT) {
             if (!parse_count(optarg, &n) || !n || n > SHOWN_MAX) return usage_error("audit", "--limit: expected a number from 1 to %d, got '%s'", SHOWN_MAX, optarg);
             o->limit = (uint32_t)n;

@@ -267,6 +267,7 @@ static const page pages[] = {
      "                       the end of what the log has now. Times as '2024-05-01 00:00:00', in table.local-time-zone, or with a zone\n"
      "      --output TABLE   only this output, or several with commas\n"
      "      --time-column NAME   the column of the output that tells the period; default: its window_start, event time or window_end\n"
+     "      --accept REASON  late, not-deterministic ...: such differences are shown and counted, but leave the audit equal (several with commas)\n"
      "      --limit N        so many differences of each output, and rows of each kind, are shown; default 20. All are counted\n"
      "  -p, --workers N      threads; --memory SIZE: budget, beyond it temporary files in TMPDIR\n"
      "      --json           one JSON document; progress on stderr as JSON lines\n"
@@ -274,7 +275,7 @@ static const page pages[] = {
      "\n"
      "The script's own plan runs over its own inputs, read again from as far back as its windows and joins need, with its outputs going nowhere; the tables are\n"
      "read back and compared. Rows that came too late for the job count as present. Each difference is put down to: late (by how much, which row), expired,\n"
-     "not published, duplicate, orphan, changed, not deterministic. Records that were refused and rows of interval joins without a partner are listed.\n"
+     "not-published, refused, duplicate, orphan, changed, not-deterministic. Records that were refused and rows of interval joins without a partner are listed.\n"
      "Exit codes for cron: 0 equal, 1 something differs, 2 refused (no such period, a log that does not reach back far enough), 5 equal but an output cannot be\n"
      "read back, 6 the audit itself failed.\n"},
     {"help", "this, and 'weir help COMMAND', exit-codes, settings, connectors, formats", NULL},
