@@ -223,7 +223,7 @@ static void add_output(audit *a, const wr_pnode *sink) {
     const wr_table  *t = sink->sink.table;
     const wr_schema *w = &sink->sink.write_schema;
     const audit_node *from = &a->nodes[sink->index];
-    audit_output     o = {.table = t, .sink = sink, .time_col = -1, .from_us = WR_TIME_MIN, .to_us = WR_TIME_MAX, .unsteady = from->unsteady, .forgets = from->forgets, .report = a->report->outputs.n};
+    audit_output     o = {.table = t, .sink = sink, .time_col = -1, .from_us = WR_TIME_MIN, .to_us = WR_TIME_MAX, .unsteady = from->unsteady, .forgets = from->forgets, .sheds = from->sheds, .report = a->report->outputs.n};
     for (uint32_t i = 0; i < a->outputs.n; i++) {
         if (a->outputs.at[i].table != t) continue;
         if (!a->outputs.at[i].unsteady) a->outputs.at[i].unsteady = o.unsteady; /* another INSERT into the same table */
@@ -443,7 +443,7 @@ static wr_status run_once(audit *a, audit_side side, const bool *muted, wr_err *
 static wr_status run_truth(audit *a, const bool *muted, wr_err *err) {
     for (int attempt = 1;; attempt++) {
         for (uint32_t i = 0; i < a->plan->nodes.n; i++)
-            if (a->most_behind[i] >= 0) a->ranges[i].slack_us = attempt == ATTEMPTS_MAX ? HELD_US : 2 * a->most_behind[i] + 1000000;
+            if (a->most_behind[i] >= 0) a->ranges[i].slack_us = attempt == ATTEMPTS_MAX || a->most_behind[i] > HELD_US / 4 ? HELD_US : 2 * a->most_behind[i] + 1000000;
         a->mark[SIDE_TRUTH] = (char)('0' + attempt);
         WR_TRY(run_once(a, SIDE_TRUTH, muted, err));
         if (!a->n_late || attempt == ATTEMPTS_MAX) return WR_OK;

@@ -16,6 +16,7 @@
 typedef enum wr_audit_reason {
     WR_AUDIT_LATE,              /* a row came behind the watermark */
     WR_AUDIT_EXPIRED,           /* state was forgotten (TTL) */
+    WR_AUDIT_SHED,              /* the source may have left rows out under overload */
     WR_AUDIT_NOT_PUBLISHED,     /* the log has it, the job as it ran computes it, and it is not there */
     WR_AUDIT_REFUSED,           /* the output's other end refused it: it is a dead letter */
     WR_AUDIT_DUPLICATE,         /* published more often than computed */

@@ -11,7 +11,7 @@
 enum { GROUP_BYTES = 64 << 20, TEXT_MAX = 300 };
 
 const char *wr_audit_reason_name(wr_audit_reason reason) {
-    static const char *const names[] = {"late", "expired", "not-published", "refused", "duplicate", "orphan", "changed", "not-deterministic"};
+    static const char *const names[] = {"late", "expired", "shed", "not-published", "refused", "duplicate", "orphan", "changed", "not-deterministic"};
     return names[reason];
 }
 const char *wr_audit_kind_name(wr_audit_kind kind) {
@@ -139,6 +139,7 @@ static void unexplained(walk *w, wr_audit_kind kind, wr_audit_reason reason, con
     const char *why = kind == WR_AUDIT_DIFFERENT ? only_unsteady(o, *expected, *published) : NULL;
     if (!why) why = o->unsteady;
     if (why) reason = WR_AUDIT_NOT_DETERMINISTIC;
+    else if (o->sheds && reason != WR_AUDIT_DUPLICATE && reason != WR_AUDIT_ORPHAN) reason = WR_AUDIT_SHED, why = o->sheds;
     else if (o->forgets && reason != WR_AUDIT_DUPLICATE) reason = WR_AUDIT_EXPIRED, why = o->forgets;
     add_diff(w, kind, reason, why, expected, published, count);
 }

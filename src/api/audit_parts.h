@@ -21,6 +21,7 @@ typedef struct audit_node {
     audit_col  *cols;
     const char *unsteady;       /* why there may be other rows each time; NULL */
     const char *forgets;        /* what it forgets, and when; NULL */
+    const char *sheds;          /* a source that may leave rows out under overload; NULL */
     bool        reached;        /* an output that is audited needs it */
     int64_t     back_us, ahead_us; /* event time before and behind the period that it needs; WR_TIME_MAX: all */
     wr_str      why;
@@ -48,7 +49,7 @@ typedef struct audit_output {   /* an output at work; report: index in report->o
     int              time_col;  /* -1 */
     int64_t          from_us, to_us;
     audit_col       *cols;      /* of each column compared */
-    const char      *unsteady, *forgets;
+    const char      *unsteady, *forgets, *sheds;
 } audit_output;
 typedef struct audit_shown { uint32_t output; uint32_t diff; wr_str key; } audit_shown; /* a difference that is kept: index in the report's, cells of its key */
 typedef struct audit {

@@ -170,7 +170,7 @@ static void look_rows(const looker *x, const wr_pnode *n) {
                 if (col_of(x, n->union_inputs[k].node, i)->unsteady) col_of(x, n, i)->unsteady = col_of(x, n->union_inputs[k].node, i)->unsteady;
         }
         return;
-    case WR_P_TOP_N: case WR_P_OVER: case WR_P_DEDUP: case WR_P_NORMALIZE: case WR_P_LIMIT: case WR_P_TIME_SORT: case WR_P_SINK: case WR_P_LOCAL_AGG: case WR_P_SPREAD:
+    case WR_P_TOP_N: case WR_P_OVER: case WR_P_DEDUP: case WR_P_NORMALIZE: case WR_P_LIMIT: case WR_P_TIME_SORT: case WR_P_SINK: case WR_P_VIEW: case WR_P_LOCAL_AGG: case WR_P_SPREAD:
         pass_all(x, n);
         return;
     }
@@ -197,6 +197,7 @@ static void look_keys(const looker *x, const wr_pnode *n) {
 static void look_steadiness(const looker *x, const wr_pnode *n) {
     audit_node *me = &x->nodes[n->index];
     const char *arrival = NULL;
+    wr_str      overload = n->kind == WR_P_SOURCE ? wr_table_option_get(n->source.table, "overload.policy") : (wr_str){0};
     int64_t     ttl = 0;
     bool        event_time = false;
     switch (n->kind) {
@@ -216,6 +217,8 @@ static void look_steadiness(const looker *x, const wr_pnode *n) {
     case WR_P_MATCH: if (n->match.within_is_ttl) ttl = n->match.within_us, event_time = true; break;
     default: break;
     }
+    if (overload.len && !wr_str_ieq(overload, WR_STR("wait")))
+        me->sheds = wr_arena_printf(x->arena, "table %.*s leaves rows out under overload ('overload.policy' = '%.*s')", WR_FMT(n->source.table->name), WR_FMT(overload));
     if (arrival && !me->unsteady) me->unsteady = wr_arena_printf(x->arena, "line %u: %s %s", n->at.line, wr_pnode_kind_name(n->kind), arrival);
     if (ttl && !me->forgets) me->forgets = ttl_text(x, n, ttl, event_time);
 }
@@ -232,6 +235,7 @@ audit_node *audit_plan_look(const wr_job_plan *plan, wr_arena *arena) {
             const audit_node *in = &x.nodes[input->index];
             if (in->unsteady && !me->unsteady) me->unsteady = in->unsteady;
             if (in->forgets && !me->forgets) me->forgets = in->forgets;
+            if (in->sheds && !me->sheds) me->sheds = in->sheds;
         }
         look_rows(&x, n);
         look_keys(&x, n);

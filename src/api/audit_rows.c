@@ -197,7 +197,7 @@ static bool fits(const audit *a, const audit_shown *s, const noted *late) {
 
 static wr_audit_row row_of(const audit *a, const noted *n, bool cells) {
     wr_arena    *arena = a->report->arena;
-    wr_audit_row r = {.table = n->node->source.table->name, .partition = wr_str_dup(arena, n->partition), .offset = n->offset, .line = n->line, .ts_us = n->ts_us, .behind_us = n->wm_us - n->ts_us,
+    wr_audit_row r = {.table = n->node->source.table->name, .partition = wr_str_dup(arena, n->partition), .offset = n->offset, .line = n->line, .ts_us = n->ts_us, .behind_us = cells ? n->wm_us - n->ts_us : 0,
                       .code = wr_str_dup(arena, n->code), .reason = wr_str_dup(arena, n->reason)};
     wr_sbuf text = {0};
     if (cells) {
@@ -274,7 +274,6 @@ static wr_status refused_rows(audit *a, wr_err *err) {
         if (r->n_refused++ >= a->o->limit) continue;
         wr_audit_row row = row_of(a, &n, false);
         row.number = r->n_refused;
-        row.behind_us = 0;
         wr_arr_apush(r->arena, &r->refused, row);
     }
 }
