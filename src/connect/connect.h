@@ -231,7 +231,7 @@ const char *wr_overload_policy_name(wr_overload_policy policy);
 bool wr_overload_read(const wr_options *options, const wr_connector *connector, wr_overload *out, wr_diags *diags); /* false: a diagnostic was added */
 /* What is promised of a table while the job runs: 'slo.*' (slo_options.c). */
 typedef enum wr_slo_kind { WR_SLO_FRESHNESS, WR_SLO_LATENCY, WR_SLO_LAG, WR_SLO_COMPLETENESS } wr_slo_kind;
-enum { WR_SLO_TARGETS = 8, WR_SLO_LOSSES = 9 };
+enum { WR_SLO_TARGETS = 8, WR_SLO_LOSSES = 10 };
 extern const char *const wr_slo_losses[WR_SLO_LOSSES];             /* reasons of the ledger that count against completeness */
 typedef struct wr_slo_target {
     wr_slo_kind kind;

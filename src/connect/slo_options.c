@@ -22,7 +22,7 @@ const wr_option_spec wr_slo_specs[] = {
     {"slo.for", "duration", "1 min", false, "a value that is not kept for so long raises an alert at once; one that is kept for so long takes it back"},
     {0}};
 
-const char *const wr_slo_losses[WR_SLO_LOSSES] = {"late", "malformed", "dead-letter", "unmatched-left", "unmatched-right", "null-key", "future", "refused", "retract-unknown"};
+const char *const wr_slo_losses[WR_SLO_LOSSES] = {"late", "malformed", "dead-letter", "unmatched-left", "unmatched-right", "null-key", "future", "refused", "retract-unknown", "shed"};
 
 static bool parse_number(wr_str text, double *out, const char **rest, char copy[48]) {
     if (!text.len || text.len >= 48) return false;
@@ -69,7 +69,7 @@ static void read_except(const wr_options *options, wr_slo_options *out, wr_diags
         uint32_t i = 0;
         while (i < WR_SLO_LOSSES && !wr_str_ieq(item, wr_str_of(wr_slo_losses[i]))) i++;
         if (i < WR_SLO_LOSSES) out->except |= 1u << i;
-        else bad_value(options, "slo.completeness.except", "names of: late, malformed, dead-letter, unmatched-left, unmatched-right, null-key, future, refused, retract-unknown", diags);
+        else bad_value(options, "slo.completeness.except", "names of: late, malformed, dead-letter, unmatched-left, unmatched-right, null-key, future, refused, retract-unknown, shed", diags);
     }
 }
 
