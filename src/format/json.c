@@ -8,7 +8,7 @@
  * Invariant  rows and bad records come out in the order of the lines. Strings are borrowed from the chunk; the batch keeps it.
  * Thread     one decoder a worker. Memory: plans in an arena, stage 1's places (4 bytes per byte of a block).          */
 #define _GNU_SOURCE 1 /* memrchr, memmem */
-#include "format/json_decoder.h"
+#include "format/json_fast.h"
 #include <stdio.h>
 
 enum { BLOCK_BYTES = 128 * 1024, RAW_SHOWN = 200 };
@@ -272,6 +272,24 @@ static void read_block(json_decoder *d, const uint8_t *from, const uint8_t *to) 
     }
 }
 
+/* Lines of a known shape the fast way; a surprise and, while nothing but surprises comes, more and more lines after it go the general way. */
+static void read_fast(json_decoder *d, const uint8_t *from, const uint8_t *to) {
+    enum { LINES_FAST = 8, LINES_MOST = 1024 };
+    const uint8_t *nl = from < to ? memrchr(from, '\n', (size_t)(to - from)) : NULL, *whole = nl ? nl + 1 : from;
+    while (from < whole) {
+        uint64_t       before = d->line;
+        const uint8_t *end = json_fast_read(d, from, whole), *last = end;
+        if (end == whole) break;
+        d->slow_lines = d->line - before >= LINES_FAST || !d->slow_lines ? 1 : WR_MIN(d->slow_lines * 2, (uint32_t)LINES_MOST);
+        from = end;
+        for (uint32_t i = 0; i < d->slow_lines && end < whole; i++) end = (const uint8_t *)memchr(last = end, '\n', (size_t)(whole - end)) + 1;
+        read_block(d, from, end);
+        json_fast_learn(d, last, end);
+        from = end;
+    }
+    if (whole < to) read_block(d, whole, to); /* a last line without line break */
+}
+
 static uint32_t rows_expected(const json_decoder *d, const uint8_t *data, size_t len) {
     uint32_t most = d->opts.batch_rows;
     if (len >= 64 * 1024) return most;
@@ -296,7 +314,8 @@ static void decode(wr_decoder *base, wr_mem *mem, const uint8_t *data, size_t le
             if (!nl) nl = memchr(from + BLOCK_BYTES, '\n', (size_t)(to - from - BLOCK_BYTES));
             if (nl) end = nl + 1;
         }
-        read_block(d, from, end);
+        if (d->fast) read_fast(d, from, end);
+        else read_block(d, from, end);
         from = end;
     }
     json_close_batch(d);
@@ -371,6 +390,7 @@ static wr_status decoder_new(const wr_decoder_opts *opts, const wr_format *forma
         d->opts.envelope = true;
     }
     if (d->opts.envelope) d->inner_simd = wr_simd_new();
+    if (form == FORM_PLAIN && !d->opts.envelope) d->fast = json_fast_new(d->arena);
     if (form >= FORM_DEBEZIUM) {
         wr_status status = json_change_new(d, format, diags);
         if (status != WR_OK) {

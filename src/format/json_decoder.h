@@ -9,11 +9,14 @@
 
 typedef enum record_form { FORM_PLAIN, FORM_UPSERT, FORM_DEBEZIUM, FORM_CANAL, FORM_MAXWELL, FORM_OGG } record_form;
 struct json_change;
+struct json_fast;
 
 typedef struct json_decoder {
     wr_decoder          base;
     wr_arena           *arena;
     wr_simd            *simd, *inner_simd; /* inner: of an envelope's value */
+    struct json_fast   *fast;              /* plain records, line by line; NULL: not for these */
+    uint32_t            slow_lines;        /* how many go the general way after a surprise */
     json_object        *row, *key_row;
     int32_t             key_col;           /* the only key column, or -1 */
     record_form         form;
