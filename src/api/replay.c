@@ -270,6 +270,7 @@ static void name_outputs(wr_replay_report *r, const wr_job_plan *plan, uint32_t 
         const wr_pnode *n = plan->nodes.at[i];
         for (uint32_t k = 0; k < n->n_inputs; k++) reached[i] |= reached[n->inputs[k].node->index];
         for (uint32_t k = 0; k < n->n_union; k++) reached[i] |= reached[n->union_inputs[k].node->index];
+        if (reached[i] && n->kind == WR_P_VIEW) wr_sbuf_printf(&names, "%s%.*s", names.len ? ", " : "", WR_FMT(n->view.table->name));
         if (reached[i] && n->kind == WR_P_SINK) wr_sbuf_printf(&names, "%s%.*s", names.len ? ", " : "", n->sink.is_result ? 10 : (int)n->sink.table->name.len, n->sink.is_result ? "the result" : n->sink.table->name.ptr);
     }
     for (uint32_t i = from; i < r->suspects.n && names.len; i++)

@@ -39,6 +39,7 @@ static const page pages[] = {
      "      --until-idle 5s  end when no new input came for so long\n"
      "      --batch-rows N   rows that travel together, 1 to 2048\n"
      "      --ui HOST:PORT   dashboard and reports over HTTP while the job runs (127.0.0.1:0 takes a free port)\n"
+     "      --keep-serving   when the input has ended, go on answering at --ui until Ctrl-C\n"
      "      --json           what goes to stderr is one JSON object a line: start, progress, silent, end\n"
      "  -q, --quiet          errors only\n"
      "\n"

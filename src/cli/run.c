@@ -17,6 +17,8 @@
 extern const char *malloc_conf;
 const char *malloc_conf = "background_thread:true,dirty_decay_ms:500,muzzy_decay_ms:0,percpu_arena:percpu,abort_conf:false";
 
+enum { KEEP_SERVING_US = 50000 };
+
 static _Atomic(wr_session *) running;
 static volatile sig_atomic_t pipe_closed, signals_seen;
 
@@ -64,12 +66,13 @@ static const struct option OPTIONS[] = {
     {"contracts", required_argument, NULL, OPT_CONTRACTS}, {"strict", no_argument, NULL, OPT_STRICT},
     {"ui", required_argument, NULL, OPT_UI},       {"slo", required_argument, NULL, OPT_SLO},
     {"alert-webhook", required_argument, NULL, OPT_WEBHOOK}, {"otel", required_argument, NULL, OPT_OTEL},
+    {"keep-serving", no_argument, NULL, OPT_KEEP_SERVING},
     {"help", no_argument, NULL, 'h'},              {0},
 };
 
-typedef struct run_flags { bool final_rows, changelog, jsonl, replay, strict; uint64_t runs, seed; const char *contracts, *ui; watch_flags watch; } run_flags;
+typedef struct run_flags { bool final_rows, changelog, jsonl, replay, strict, keep_serving; uint64_t runs, seed; const char *contracts, *ui; watch_flags watch; } run_flags;
 
-typedef struct runner { watch watch; wr_serve *serve; watch_kept kept; } runner; /* who hears of the job */
+typedef struct runner { watch watch; wr_serve *serve; watch_kept kept; bool keep_serving; } runner; /* who hears of the job */
 
 static int take_format(const char *value, run_flags *flags) {
     if (!strcmp(value, "table")) flags->jsonl = false;
@@ -117,6 +120,8 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
         else if (opt == OPT_UI && strcmp(command, "run")) code = usage_error(command, "--ui goes with 'weir run'");
         else if (opt == OPT_UI) flags->ui = optarg;
         else if (opt == OPT_SLO || opt == OPT_WEBHOOK || opt == OPT_OTEL) code = take_watch(command, opt, optarg, &flags->watch);
+        else if (opt == OPT_KEEP_SERVING && strcmp(command, "run")) code = usage_error(command, "--keep-serving goes with 'weir run'");
+        else if (opt == OPT_KEEP_SERVING) flags->keep_serving = true;
         else if (opt == OPT_FINAL) flags->final_rows = true;
         else if (opt == OPT_CHANGELOG) flags->changelog = true;
         else if (opt == OPT_REPLAY || opt == OPT_RUNS || opt == OPT_SEED) code = take_replay(command, opt, optarg, flags);
@@ -128,6 +133,7 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
     if (flags->strict && !flags->contracts) return usage_error(command, "--strict goes with --contracts");
     if (flags->replay && flags->contracts) return usage_error(command, "--replay and --contracts exclude each other");
     if (flags->final_rows && flags->changelog) return usage_error(command, "--final and --changelog exclude each other");
+    if (flags->keep_serving && !flags->ui) return usage_error(command, "--keep-serving goes with --ui");
     if (args->opts.force_bounded && args->opts.force_tail) return usage_error(command, "--bounded and --tail exclude each other");
     if (args->opts.restore_from && !args->opts.state_dir) return usage_error(command, "--restore goes with --state-dir");
     if (args->opts.checkpoint_to && !args->opts.state_dir) return usage_error(command, "--checkpoint-to goes with --state-dir");
@@ -230,11 +236,34 @@ static void on_tick(void *arg, wr_job *job) {
     wr_serve_tick(r->serve, job);
 }
 
+static bool is_last(const wr_session *session, const wr_job_plan *plan) {
+    const wr_job_plan *last = NULL;
+    for (uint32_t i = 0; i < wr_session_n_steps(session); i++)
+        if (wr_session_step(session, i)->kind == WR_STEP_JOB) last = wr_session_step(session, i)->job;
+    return plan == last;
+}
+
+/* The job has ended; its views and reports can be asked until somebody stops it. */
+static void keep_serving(runner *r, wr_job *job) {
+    wr_world *world = wr_world_posix();
+    fflush(stdout);
+    if (r->watch.json) fprintf(stderr, "{\"event\":\"serving\",\"address\":\"%s\"}\n", wr_serve_address(r->serve));
+    else if (!r->watch.quiet) fprintf(stderr, "the input has ended; views and reports stay at %s until Ctrl-C\n", wr_serve_address(r->serve));
+    while (!wr_session_stopped(r->watch.session)) {
+        wr_serve_tick(r->serve, job);
+        world->vt->sleep_us(world, KEEP_SERVING_US);
+    }
+}
+
 static void on_end(void *arg, const wr_job_plan *plan, wr_job *job, wr_status status, const wr_err *err) {
     runner *r = arg;
     if (status != WR_OK && status != WR_CANCELLED) wr_serve_failed(r->serve, err);
-    wr_serve_end(r->serve, job);
+    bool    stay = r->keep_serving && status == WR_OK && is_last(r->watch.session, plan);
+    if (!stay) wr_serve_end(r->serve, job);
     watch_end(&r->watch, plan, job, status, err);
+    if (!stay) return;
+    keep_serving(r, job);
+    wr_serve_end(r->serve, job);
 }
 
 /* Opens what others ask the job through. 0, or the exit code: it was said why not. */
@@ -257,6 +286,7 @@ int cmd_run(int argc, char **argv) {
     if (code < 0) {
         w->json = args.json, w->quiet = args.quiet;
         w->name = args.files.n ? base_name(args.files.at[0]) : "job";
+        r.keep_serving = flags.keep_serving;
         args.opts.final_rows = flags.final_rows;
         args.opts.print_style = !flags.jsonl ? "table" : flags.changelog ? "changelog-jsonl" : "jsonl";
         args.opts.arg = &r;

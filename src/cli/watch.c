@@ -23,6 +23,7 @@ static void put(watch *w, wr_sbuf *text) {
 static const char *table_name(const wr_pnode *p, wr_str *name) {
     if (p->kind == WR_P_SOURCE) *name = p->source.table->name;
     else if (p->kind == WR_P_SINK && p->sink.table) *name = p->sink.table->name;
+    else if (p->kind == WR_P_VIEW) *name = p->view.table->name;
     else *name = p->kind == WR_P_SINK ? WR_STR("result") : WR_STR("values");
     return name->ptr;
 }
@@ -37,7 +38,7 @@ static void sinks_text(const wr_job_plan *plan, wr_sbuf *out) {
     const char *sep = "";
     for (uint32_t i = 0; i < plan->nodes.n; i++) {
         wr_str name;
-        if (plan->nodes.at[i]->kind != WR_P_SINK) continue;
+        if (plan->nodes.at[i]->kind != WR_P_SINK && plan->nodes.at[i]->kind != WR_P_VIEW) continue;
         table_name(plan->nodes.at[i], &name);
         wr_sbuf_printf(out, "%s%.*s", sep, WR_FMT(name));
         sep = ", ";

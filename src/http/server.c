@@ -3,6 +3,8 @@
  * Request    seen by libmicrohttpd's callback several times: headers (a route is found, it may refuse), pieces of the body, the end (the route serves). A request
  *            that is put off is suspended first and handed to the route then, so that an answer never comes before the sleep.
  * Refused    a request with a small body is read to its end before the answer, since a client that is cut while it sends does not see it.
+ * Stream     awake, woken or asleep (an atomic): who wakes it and the callback that puts it to sleep never miss each other. A removed route's streams are closed under the lock
+ *            that their callback holds, and end when they are looked at next.
  * Stopping   a route is removed under the lock when no call of it runs; later requests get 404. The daemon stops when nobody holds the server.       */
 #include "http/server.h"
 #include "http/mhd.h"
@@ -15,9 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROUTES_MAX = 64, THREADS = 2, CONNECTIONS = 1000, IDLE_S = 30, CONNECTION_BYTES = 32 << 10, DRAINED_MAX = 1 << 20, BACKLOG = 512, PEM_MAX = 1 << 20 };
+enum { STREAM_BLOCK = 16 << 10, ROUTES_MAX = 64, THREADS = 2, CONNECTIONS = 1000, IDLE_S = 30, CONNECTION_BYTES = 32 << 10, DRAINED_MAX = 1 << 20, BACKLOG = 512, PEM_MAX = 1 << 20 };
+enum { STREAM_AWAKE, STREAM_WOKEN, STREAM_ASLEEP };
 static const uint64_t BODIES_MAX = UINT64_C(64) << 20;
 
+typedef struct request request;
 typedef struct slot { wr_http_route route; uint32_t in_use; bool used, leaving; } slot;
 
 struct wr_http_server {
@@ -28,12 +32,13 @@ struct wr_http_server {
     uint32_t            n_holders;
     wr_mutex           *lock;        /* of the slots */
     slot                slots[ROUTES_MAX];
+    request            *streams;
     uint64_t            max_bodies;
     _Atomic uint64_t    bodies;
     wr_sbuf             cert, key;
 };
 
-typedef struct request {
+struct request {
     wr_http_in             in;
     wr_http_server        *server;
     struct MHD_Connection *connection;
@@ -43,7 +48,12 @@ typedef struct request {
     char                  *path;
     bool                   refused, served, answered; /* answered: `out` is there */
     wr_http_out            out;
-} request;
+    request               *next_stream;  /* under the server's lock */
+    wr_mutex              *stream_lock;  /* held while it is asked for more; NULL: it is no stream */
+    const void            *stream_route; /* the route's self */
+    bool                   closed;       /* under stream_lock */
+    _Atomic int            stream_state;
+};
 
 /* ---- loading ---- */
 mhd_table mhd;
@@ -90,9 +100,68 @@ void wr_http_out_header(wr_http_out *out, const char *name, const char *value) {
     }
 }
 
+/* ---- streams ---- */
+void wr_http_wake(wr_http_in *in) {
+    request *r = (request *)in;
+    if (atomic_exchange(&r->stream_state, STREAM_WOKEN) == STREAM_ASLEEP) mhd.resume_connection(r->connection);
+}
+
+static ssize_t on_more(void *arg, uint64_t at, char *to, size_t room) {
+    request *r = arg;
+    bool     end = false;
+    (void)at;
+    atomic_store(&r->stream_state, STREAM_AWAKE);
+    wr_mutex_lock(r->stream_lock);
+    size_t n = r->closed ? (end = true, 0) : r->out.stream.more(r->out.stream.self, to, room, &end);
+    wr_mutex_unlock(r->stream_lock);
+    if (n) return (ssize_t)n;
+    if (end) return MHD_CONTENT_READER_END_OF_STREAM;
+    int awake = STREAM_AWAKE;
+    mhd.suspend_connection(r->connection);
+    if (!atomic_compare_exchange_strong(&r->stream_state, &awake, STREAM_ASLEEP)) mhd.resume_connection(r->connection); /* woken meanwhile */
+    return 0;
+}
+
+static void close_stream(request *r) {
+    wr_mutex_lock(r->stream_lock);
+    if (!r->closed && r->out.stream.close) r->out.stream.close(r->out.stream.self);
+    r->closed = true;
+    wr_mutex_unlock(r->stream_lock);
+}
+
+static void add_stream(request *r, const void *route) {
+    r->stream_lock = wr_mutex_new();
+    r->stream_route = route;
+    wr_mutex_lock(r->server->lock);
+    r->next_stream = r->server->streams;
+    r->server->streams = r;
+    wr_mutex_unlock(r->server->lock);
+}
+
+static void remove_stream(request *r) {
+    wr_mutex_lock(r->server->lock);
+    for (request **at = &r->server->streams; *at; at = &(*at)->next_stream)
+        if (*at == r) {
+            *at = r->next_stream;
+            break;
+        }
+    wr_mutex_unlock(r->server->lock);
+    close_stream(r);
+    wr_mutex_free(r->stream_lock);
+}
+
+/* With the server's lock. NULL: all of them. */
+static void close_streams_of(wr_http_server *s, const void *route) {
+    for (request *r = s->streams; r; r = r->next_stream) {
+        if (route && r->stream_route != route) continue;
+        close_stream(r);
+        wr_http_wake(&r->in);
+    }
+}
+
 static enum MHD_Result send_answer(request *r) {
     wr_http_out         *o = &r->out;
-    struct MHD_Response *response = mhd.create_response_from_buffer(o->body.len, o->body.at ? o->body.at : (char *)(uintptr_t)"", MHD_RESPMEM_MUST_COPY);
+    struct MHD_Response *response = r->stream_lock ? mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, on_more, r, NULL) : mhd.create_response_from_buffer(o->body.len, o->body.at ? o->body.at : (char *)(uintptr_t)"", MHD_RESPMEM_MUST_COPY);
     if (!response) return MHD_NO;
     mhd.add_response_header(response, "Content-Type", o->type ? o->type : "application/json");
     mhd.add_response_header(response, "X-Content-Type-Options", "nosniff");
@@ -237,6 +306,7 @@ static enum MHD_Result serve(request *r) {
     if (!t) return nobody(r), send_answer(r);
     r->in.body = wr_sbuf_str(&r->body);
     if (t->route.serve(t->route.self, &r->in, &r->out) == WR_HTTP_NOW) {
+        if (r->out.stream.more) add_stream(r, t->route.self);
         give_route(r->server, t);
         return send_answer(r);
     }
@@ -267,6 +337,7 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state, enum
     request *r = *state;
     (void)arg, (void)c, (void)code;
     if (!r) return;
+    if (r->stream_lock) remove_stream(r);
     atomic_fetch_sub(&r->server->bodies, r->charged);
     wr_sbuf_free(&r->body);
     wr_sbuf_free(&r->out.body);
@@ -340,6 +411,9 @@ static wr_status start(wr_http_server *s, const wr_http_server_opts *o, wr_err *
 }
 
 static void destroy(wr_http_server *s) {
+    wr_mutex_lock(s->lock);
+    close_streams_of(s, NULL);
+    wr_mutex_unlock(s->lock);
     if (s->daemon) mhd.stop_daemon(s->daemon);
     wr_mutex_free(s->lock);
     wr_sbuf_free(&s->cert);
@@ -411,7 +485,7 @@ void wr_http_route_remove(wr_http_server *s, const wr_http_route *route) {
             if (!t->used || t->route.self != route->self || strcmp(t->route.path, route->path)) continue;
             t->leaving = true;
             if (t->in_use) gone = false;
-            else t->used = false;
+            else t->used = false, close_streams_of(s, t->route.self);
         }
         wr_mutex_unlock(s->lock);
         if (!gone) s->world->vt->sleep_us(s->world, 1000);

@@ -2,6 +2,7 @@
  *
  * Idea       libmicrohttpd does sockets, HTTP and TLS in a few threads of its own; this takes whole requests to whoever has the path. Who needs time says
  *            WR_HTTP_LATER: the connection sleeps, without a thread, until somebody calls wr_http_respond (a log is synced, an event came).
+ * Stream     an answer may come by and by (wr_http_out.stream): the connection sleeps when there is nothing to send, until wr_http_wake.
  * Shared     one server an address in a process: tables, a dashboard and metrics may stand on the same port, each with its own paths and token.
  * GET /      says which routes there are, unless one has "/".
  * Bounds     connections, bodies (each route's, and all together: 503 with Retry-After), time without a byte, headers.
@@ -23,11 +24,19 @@ typedef struct wr_http_in { /* a request; lives until it is answered */
 const char *wr_http_in_header(const wr_http_in *in, const char *name);
 const char *wr_http_in_query(const wr_http_in *in, const char *name);
 
+/* A body that comes by and by. Server's threads, one call at a time. */
+typedef struct wr_http_stream {
+    void  *self;
+    size_t (*more)(void *self, char *to, size_t room, bool *end); /* bytes written, at most room; 0 without *end: nothing now, it sleeps until it is woken. NULL: no stream */
+    void   (*close)(void *self);      /* the end, or the client has gone, or the route is removed: once */
+} wr_http_stream;
+
 enum { WR_HTTP_OUT_HEADERS = 8, WR_HTTP_OUT_VALUE = 256 };
 typedef struct wr_http_out { /* zero is "200, nothing" */
     int         status;
     const char *type;                 /* static; NULL: application/json */
     wr_sbuf     body;                 /* taken by the server */
+    wr_http_stream stream;            /* instead of a body */
     struct { const char *name; char value[WR_HTTP_OUT_VALUE]; } headers[WR_HTTP_OUT_HEADERS]; /* name: static */
 } wr_http_out;
 /* {"error": "..."} with a status. */
@@ -68,3 +77,4 @@ wr_status wr_http_route_add(wr_http_server *server, const wr_http_route *route, 
 /* No callback of it runs, or will run, when this returns. Requests that it has put off must still be answered. */
 void      wr_http_route_remove(wr_http_server *server, const wr_http_route *route);
 void      wr_http_respond(wr_http_in *in, wr_http_out *out);
+void      wr_http_wake(wr_http_in *in); /* its stream may have more; from serve on until close has returned; any thread, does not block */

@@ -236,6 +236,7 @@ wr_status wr_job_run(wr_job *job, wr_err *err) {
         job->finished = true;
         atomic_fetch_add(&job->report_want, 1);
         for (uint32_t k = 0; k < job->n_workers; k++) worker_report(&job->workers[k]);
+        wr_view_set_end(job->views.set);
         return WR_OK;
     }
     if (job->opts.state_dir && !job->restored_epoch) WR_TRY(snapshot_first(job, err));

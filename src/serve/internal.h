@@ -28,6 +28,7 @@ struct wr_serve {
     uint64_t           traced;         /* the last checkpoint of which a trace was handed over */
     bool               failed;         /* it ended so */
     wr_err             err;
+    struct serve_views *views;         /* views.c */
 };
 
 /* A question, whichever way it came. */
@@ -67,3 +68,9 @@ void serve_status(const serve_ask *ask, wr_http_out *out);
 void serve_slo(const serve_ask *ask, wr_http_out *out);
 void serve_alerts(const serve_ask *ask, wr_http_out *out);
 void serve_metrics(const serve_ask *ask, wr_http_out *out);
+void serve_views_list(const serve_ask *ask, wr_http_out *out);
+void serve_view(const serve_ask *ask, wr_http_out *out);
+typedef struct serve_views serve_views;
+serve_views *serve_views_new(wr_world *world);
+void         serve_views_free(serve_views *views); /* NULL is legal; no stream is open */
+void         serve_views_tick(serve_views *views, int64_t now_us);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct served { const char *path; void (*answer)(const serve_ask *ask, wr_http_out *out); const char *what; bool posts; } served; /* posts: POST is answered too */
+typedef struct served { const char *path; void (*answer)(const serve_ask *ask, wr_http_out *out); const char *what; bool posts; } served; /* posts: POST is answered too; a path that ends with / has all that begin so */
 static const served PATHS[] = {
     {"/api/status", serve_status, "all that is known of the job", false},
     {"/api/history", serve_history, "memory, state and rows since the run began", false},
@@ -12,6 +12,8 @@ static const served PATHS[] = {
     {"/api/slo", serve_slo, "what is promised of tables, and whether it is kept", false},
     {"/api/alerts", serve_alerts, "what is firing", false},
     {"/metrics", serve_metrics, "figures in Prometheus' text form, or OpenMetrics", false},
+    {"/api/views", serve_views_list, "the materialized views: columns, key, size, version", false},
+    {"/api/views/", serve_view, "NAME: rows of one, ?COLUMN=, key=, from=, to=, limit=, after=; NAME/changes: as they change", false},
 };
 
 bool serve_look(wr_serve *s, wr_job_status *status, wr_http_out *out) {
@@ -70,7 +72,8 @@ static bool says_json(const wr_http_in *in) {
 
 static void answer(const serve_ask *ask, const char *method, wr_http_out *out) {
     for (size_t i = 0; i < WR_COUNT_OF(PATHS); i++) {
-        if (strcmp(PATHS[i].path, ask->path)) continue;
+        size_t len = strlen(PATHS[i].path);
+        if (PATHS[i].path[len - 1] == '/' ? strncmp(PATHS[i].path, ask->path, len) : strcmp(PATHS[i].path, ask->path)) continue;
         bool post = !strcmp(method, "POST");
         if (strcmp(method, "GET") && strcmp(method, "HEAD") && !(post && PATHS[i].posts)) wr_http_out_error(out, 405, "%s is read with GET", ask->path);
         else if (post && !says_json(ask->http)) wr_http_out_error(out, 415, "the body has to be JSON, with Content-Type: application/json");
@@ -141,7 +144,7 @@ static void open_local(wr_serve *s, const char *dir) {
 /* ---- life ---- */
 wr_status wr_serve_open(const wr_serve_opts *opts, wr_serve **out, wr_err *err) {
     wr_serve *s = wr_calloc(1, sizeof *s);
-    *s = (wr_serve){.opts = *opts, .lock = wr_mutex_new()};
+    *s = (wr_serve){.opts = *opts, .lock = wr_mutex_new(), .views = serve_views_new(opts->world)};
     wr_status status = opts->listen ? open_http(s, err) : WR_OK;
     if (status == WR_OK) *out = s;
     else wr_serve_close(s), *out = NULL;
@@ -154,6 +157,7 @@ void wr_serve_close(wr_serve *s) {
     wr_http_server_release(s->http);
     wr_local_close(s->local);
     watching_close(s);
+    serve_views_free(s->views);
     wr_observer_free(s->observer);
     wr_history_free(s->history);
     serve_replays_free(s);
@@ -192,6 +196,7 @@ void wr_serve_tick(wr_serve *s, wr_job *job) {
         wr_arena_free(status.arena);
     }
     wr_mutex_unlock(s->lock);
+    serve_views_tick(s->views, now);
     answer_local(s);
 }
 

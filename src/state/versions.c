@@ -26,7 +26,7 @@ struct wr_versions {
     uint64_t rng, rows;
     int64_t  bytes, old_bytes;
     touches *first, *last;
-    uint64_t n_passed;                    /* touches collected: number of the first that is there */
+    uint64_t n_touched, n_passed;                    /* touches collected: number of the first that is there */
     chunk   *chunks;
     char    *room, *room_end;
     piece   *free[CLASSES];
@@ -109,6 +109,7 @@ void wr_versions_free(wr_versions *v) {
 int64_t  wr_versions_bytes(const wr_versions *v) { return v->bytes; }
 int64_t  wr_versions_old_bytes(const wr_versions *v) { return v->old_bytes; }
 uint64_t wr_versions_rows(const wr_versions *v) { return v->rows; }
+uint64_t wr_versions_touched(const wr_versions *v) { return v->n_touched; }
 
 /* ---- keys ---- */
 static size_t row_size(const wr_vrow *r) { return sizeof *r + r->height * sizeof(wr_vrow *) + r->key_len; }
@@ -191,6 +192,7 @@ static void touch(wr_versions *v, wr_vrow *r, uint64_t version) {
     }
     v->last->at[v->last->to++] = (wr_touch){r, version};
     r->touches++;
+    v->n_touched++;
 }
 
 bool wr_versions_touch(const wr_versions *v, uint64_t since, uint64_t *at, wr_touch *out) {

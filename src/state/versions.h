@@ -23,6 +23,7 @@ wr_versions *wr_versions_new(void);
 void     wr_versions_free(wr_versions *v);                                /* NULL is legal */
 int64_t  wr_versions_bytes(const wr_versions *v);
 int64_t  wr_versions_old_bytes(const wr_versions *v);                     /* of them: what collect could give back, about */
+uint64_t wr_versions_touched(const wr_versions *v);                       /* keys written, once a version, since the start */
 uint64_t wr_versions_rows(const wr_versions *v);                          /* as it is being written, with their counts */
 /* The key's row as it is from version `now` on (never less than in a call before). `row`: what an earlier call gave for the key, or NULL. */
 wr_vrow *wr_versions_set(wr_versions *v, wr_vrow *row, wr_str key, uint64_t now, wr_str bytes, uint32_t count);

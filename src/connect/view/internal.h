@@ -12,6 +12,7 @@ struct wr_view_shard {
     wr_versions     *rows;        /* NULL: this worker has none of it */
     uint64_t         writing;
     uint64_t         sealed_rows; /* with the next under the set's lock */
+    uint64_t         sealed_touched;
     int64_t          sealed_wm;
     _Atomic int64_t  old_bytes;
 };
@@ -44,6 +45,8 @@ struct wr_view {
     wr_view_as_of    as_of, *kept; /* kept: published ones, oldest first, the last is as_of */
     uint32_t         n_kept, cap_kept;
     wr_view_cut     *pins;
+    uint64_t         touched;      /* keys written so far */
+    bool             changed;      /* in the last version */
     _Atomic uint64_t horizon;
     wr_mutex        *listen_lock;
     wr_view_listener *listeners;

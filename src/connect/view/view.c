@@ -263,12 +263,16 @@ static void set_horizon(wr_view *v, int64_t now_us) {
 
 static void publish_view(wr_view *v, uint64_t version, int64_t now_us) {
     wr_view_as_of a = {.run = v->set->run, .version = version, .watermark_us = WR_TIME_MAX, .published_us = now_us};
+    uint64_t      touched = 0;
     for (uint32_t i = 0; i < v->n_shards; i++) {
         if (!v->shards[i].rows) continue;
         a.rows += v->shards[i].sealed_rows;
+        touched += v->shards[i].sealed_touched;
         a.watermark_us = WR_MIN(a.watermark_us, v->shards[i].sealed_wm);
     }
     v->as_of = a;
+    v->changed = touched != v->touched;
+    v->touched = touched;
     if (v->n_kept == v->cap_kept) {
         v->cap_kept = v->cap_kept ? v->cap_kept * 2 : 16;
         v->kept = wr_realloc(v->kept, v->cap_kept * sizeof *v->kept);
@@ -310,11 +314,11 @@ void wr_view_seal(wr_view_shard *s, uint64_t version, int64_t watermark_us) {
     wr_mutex_lock(s->lock);
     wr_assert(version >= s->writing);
     s->writing = version + 1;
-    uint64_t rows = wr_versions_rows(s->rows);
+    uint64_t rows = wr_versions_rows(s->rows), touched = wr_versions_touched(s->rows);
     atomic_store_explicit(&s->old_bytes, wr_versions_old_bytes(s->rows), memory_order_relaxed);
     wr_mutex_unlock(s->lock);
     wr_mutex_lock(set->lock);
-    s->sealed_rows = rows, s->sealed_wm = watermark_us;
+    s->sealed_rows = rows, s->sealed_touched = touched, s->sealed_wm = watermark_us;
     if (version == set->opened && --set->left == 0) {
         int64_t now = wr_wall_us(set->opts.world);
         set->version = version;
@@ -322,8 +326,8 @@ void wr_view_seal(wr_view_shard *s, uint64_t version, int64_t watermark_us) {
         last = true;
     }
     wr_mutex_unlock(set->lock);
-    if (last)
-        for (wr_view *v = set->views; v; v = v->of_set) view_tell(v);
+    for (wr_view *v = set->views; last && v; v = v->of_set)
+        if (v->changed) view_tell(v); /* no other version is published before this worker has sealed again */
     collect(s);
 }
 

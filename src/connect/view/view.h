@@ -90,7 +90,8 @@ wr_view_sub *wr_view_sub_new(wr_view_cut *from);
  * comes once, as the difference. *out NULL: that is all up to *as_of, from which the next call goes on. */
 wr_status    wr_view_sub_next(wr_view_sub *sub, bool before, uint32_t max, wr_batch **out, wr_view_as_of *as_of, wr_err *err);
 void         wr_view_sub_free(wr_view_sub *sub);
-/* Called after each publication by the worker that made it: must be short and must not call into the view. Not any more when unlisten has returned. */
+/* Called after each publication in which rows changed, and at the end of the job, by the worker that made it: must be short and must not call into the view. Not any more when
+ * unlisten has returned. */
 typedef struct wr_view_listener { void (*published)(void *arg); void *arg; struct wr_view_listener *next; } wr_view_listener;
 void wr_view_listen(wr_view *view, wr_view_listener *listener);   /* borrows it until unlisten */
 void wr_view_unlisten(wr_view *view, wr_view_listener *listener);
