@@ -27,26 +27,41 @@ export function runs(ops: Op[], open: Set<string>): Map<string, string> {
   return of;
 }
 
-export function layout(s: Status, fold: boolean, open: Set<string>, down: boolean): Graph {
+/* Parts that have nothing to do with each other are laid out alone and put beside each other, so that forty pipelines fill the page and not a strip of it. */
+export function layout(s: Status, fold: boolean, open: Set<string>, down: boolean, aspect: number): Graph {
   const of = fold ? runs(s.operators, open) : new Map(s.operators.map(o => [o.id, o.id]));
-  const g = new dagre.graphlib.Graph({ multigraph: true });
-  g.setGraph({ rankdir: down ? 'TB' : 'LR', nodesep: 26, ranksep: down ? 46 : 62, marginx: 12, marginy: 12 });
-  g.setDefaultEdgeLabel(() => ({}));
-  const members = new Map<string, Op[]>();
-  for (const o of s.operators) { const r = of.get(o.id)!; members.set(r, [...(members.get(r) ?? []), o]); }
-  for (const id of members.keys()) g.setNode(id, { width: BOX_W, height: BOX_H });
-  const edges: Edge[] = [], byId = new Map(s.operators.map(o => [o.id, o]));
+  const members = new Map<string, Op[]>(), edges: Edge[] = [], byId = new Map(s.operators.map(o => [o.id, o])), root = new Map<string, string>();
+  const find = (id: string): string => { let r = id; while (root.get(r) !== r) r = root.get(r)!; root.set(id, r); return r; };
+  for (const o of s.operators) { const r = of.get(o.id)!; members.set(r, [...(members.get(r) ?? []), o]); root.set(r, r); }
   for (const o of s.operators) o.inputs.forEach((i, port) => {
     const from = of.get(i.operator), to = of.get(o.id)!, sender = byId.get(i.operator);
     if (!from || !sender || from === to) return;
     edges.push({ from, to, exchange: i.exchange, sender, port, receiver: o.id, points: [] });
-    g.setEdge(from, to, {}, String(edges.length - 1));
+    root.set(find(from), find(to));
   });
+  const islands = new Map<string, string[]>();
+  for (const id of members.keys()) islands.set(find(id), [...(islands.get(find(id)) ?? []), id]);
+  const nodes: Node[] = [], boxes = [...islands.values()].map(ids => island(ids, edges, down)), area = boxes.reduce((a, b) => a + b.w * b.h, 0);
+  const row = Math.max(...boxes.map(b => b.w), Math.sqrt(area * aspect)) + 1;
+  let x = 0, y = 0, high = 0, w = 0;
+  for (const b of boxes) {
+    if (x > 0 && x + b.w > row) x = 0, y += high, high = 0;
+    for (const n of b.nodes) nodes.push({ id: n.id, ops: members.get(n.id)!, x: n.x + x, y: n.y + y });
+    for (const e of b.edges) edges[e.at].points = e.points.map(p => ({ x: p.x + x, y: p.y + y }));
+    x += b.w, high = Math.max(high, b.h), w = Math.max(w, x);
+  }
+  return { nodes, edges, w: w || 100, h: y + high || 100, folded: s.operators.length - nodes.length };
+}
+
+function island(ids: string[], edges: Edge[], down: boolean) {
+  const g = new dagre.graphlib.Graph({ multigraph: true }), mine = new Set(ids);
+  g.setGraph({ rankdir: down ? 'TB' : 'LR', nodesep: 26, ranksep: down ? 46 : 62, marginx: 12, marginy: 12 });
+  g.setDefaultEdgeLabel(() => ({}));
+  for (const id of ids) g.setNode(id, { width: BOX_W, height: BOX_H });
+  edges.forEach((e, i) => { if (mine.has(e.from)) g.setEdge(e.from, e.to, {}, String(i)); });
   dagre.layout(g);
-  for (const e of g.edges()) edges[Number(e.name)].points = (g.edge(e) as any).points ?? [];
-  const nodes = [...members].map(([id, ops]) => { const n = g.node(id) as any; return { id, ops, x: n.x, y: n.y }; });
   const box = g.graph() as any;
-  return { nodes, edges, w: box.width || 100, h: box.height || 100, folded: s.operators.length - nodes.length };
+  return { w: box.width as number, h: box.height as number, nodes: ids.map(id => ({ id, x: (g.node(id) as any).x as number, y: (g.node(id) as any).y as number })), edges: g.edges().map(e => ({ at: Number(e.name), points: ((g.edge(e) as any).points ?? []) as { x: number; y: number }[] })) };
 }
 
 export function path(points: { x: number; y: number }[], down: boolean): string {

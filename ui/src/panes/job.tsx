@@ -30,7 +30,7 @@ function BoxText({ s, n, far, culprit: c }: { s: Status; n: Node; far: boolean; 
       <svg width={BOX_W - 4} height={BOX_H}>
       <text class="kind" x="10" y="18">{many ? `${n.ops.length} operators` : first.kind}{drops ? ' \u00b7 drops rows' : ''}</text>
       {hot && <text class="hot" x={BOX_W - 10} y="18" text-anchor="end">{'\u25b2'} hot key</text>}
-      <text class="name" x="10" y="37">{cut(many ? n.ops.map(x => x.kind).join(' \u2192 ') : first.title, 23)}</text>
+      <text class="name" x="10" y="37">{cut(many ? n.ops.map(x => x.kind).join(' \u2192 ') : first.title, 22)}</text>
       <text class="line" x="10" y="56">{rate(first.in_per_s)} in{'  \u2192  '}{rate(o.out_per_s)} out</text>
       <text class="line soft" x="10" y="73">{o.watermark_us === null ? 'no event time' : when(o.watermark_us).slice(11) + (lagOf(s, o) ? ', ' + span(lagOf(s, o)).replace(/\.\d| 0 s$/g, '').replace('min', 'm') + ' behind' : '')}</text>
       {bytesOf > 0 ? <text class="line soft" x="10" y="90">{bytes(bytesOf)}{sure > 0 ? ' of ' + bytes(sure) : ''}</text> : <text class="line soft" x="10" y="90">keeps nothing</text>}
@@ -103,7 +103,7 @@ function Picture({ s, graph, down, chosen, choose, find, c }: { s: Status; graph
   return (
     <div class="graph-box">
       <div class="zoom" role="group" aria-label="Zoom"><button onClick={() => zoom(1.25)} aria-label="Zoom in">+</button><button onClick={() => zoom(0.8)} aria-label="Zoom out">{'\u2212'}</button><button onClick={() => setView(null)} aria-label="Fit the whole job">Fit</button></div>
-      <svg ref={box} style={{ height: tall + 'px' }} class={'graph' + (far ? ' is-far' : '')} role="group" aria-label="Graph of the job: arrow keys move it, plus and minus zoom, Tab goes from operator to operator" tabIndex={0} onKeyDown={keys} onPointerDown={press} onPointerMove={move} onPointerUp={lift} onPointerCancel={lift} onPointerLeave={lift}>
+      <svg ref={box} style={{ height: tall + 'px' }} class={'graph' + (far ? ' is-far' : '')} role="group" aria-label="Graph of the job: arrow keys move it, plus and minus zoom, Tab goes from operator to operator" tabindex={0} onKeyDown={keys} onPointerDown={press} onPointerMove={move} onPointerUp={lift} onPointerCancel={lift} onPointerLeave={lift}>
         <g transform={`translate(${v.x} ${v.y}) scale(${v.k})`}>
           {graph.edges.map((e, i) => {
             const r = now.get(e.sender.id)?.out_per_s ?? 0, mid = e.points[Math.floor(e.points.length / 2)] ?? { x: 0, y: 0 }, x = s.exchanges.find(q => q.operator === e.receiver && q.port === e.port), skewed = x && x.rows > 1000 && x.busiest > 2 * x.mean;
@@ -118,7 +118,7 @@ function Picture({ s, graph, down, chosen, choose, find, c }: { s: Status; graph
             const n = { ...n0, ops: n0.ops.map(o => now.get(o.id) ?? o) }, mine = c && n.ops.some(o => o.id === c.operator), o = n.ops[n.ops.length - 1];
             const cls = 'op' + (mine ? ' culprit' : '') + (n.ops.length > 1 ? ' many' : '') + (chosen === n.id ? ' chosen' : '') + (near && !near.has(n.id) ? ' dim' : '') + (hit.some(h => h.id === n.id) ? ' found' : '') + ' ' + (n.ops.length > 1 ? 'mid' : n.ops[0].kind === 'source' ? 'source' : n.ops[0].kind === 'sink' ? 'sink' : 'mid');
             return (
-              <g key={n.id} class={cls} tabIndex={0} role="button" aria-pressed={chosen === n.id} aria-label={say(s, n, c)} data-op={o.id} data-n={n.ops.length} onClick={() => drag.current?.moved || choose(n.id, n)} onKeyDown={e => { if (e.key === 'Enter' || e.key === ' ') e.preventDefault(), e.stopPropagation(), choose(n.id, n); }}>
+              <g key={n.id} class={cls} tabindex={0} role="button" aria-pressed={chosen === n.id} aria-label={say(s, n, c)} data-op={o.id} data-n={n.ops.length} onClick={() => drag.current?.moved || choose(n.id, n)} onKeyDown={e => { if (e.key === 'Enter' || e.key === ' ') e.preventDefault(), e.stopPropagation(), choose(n.id, n); }}>
                 <rect x={n.x - BOX_W / 2} y={n.y - BOX_H / 2} width={BOX_W} height={BOX_H} rx="6" />
                 <BoxText s={s} n={n} far={far} culprit={c} />
               </g>
@@ -156,7 +156,7 @@ export function JobPane({ s }: { s: Status }) {
   const [narrow, setNarrow] = useState(matchMedia('(max-width: 700px)').matches);
   useEffect(() => { const m = matchMedia('(max-width: 700px)'), f = () => setNarrow(m.matches); m.addEventListener('change', f); return () => m.removeEventListener('change', f); }, []);
   const folds = fold ?? s.operators.length > FOLD_FROM, plan = s.operators.map(o => o.id + '<' + o.inputs.map(i => i.operator)).join();
-  const graph = useMemo(() => layout(s, folds, open, narrow), [plan, folds, open, narrow]);
+  const graph = useMemo(() => layout(s, folds, open, narrow, narrow ? 0.6 : 2), [plan, folds, open, narrow]);
   const c = culprit(state.why.body), op = s.operators.find(o => o.id === chosen), slowest = s.sources.reduce((a, x) => Math.max(a, x.event_time_lag_us), 0);
   const timeless = s.operators.every(o => !o.time);
   const choose = (id: string, n: Node) => n.ops.length > 1 ? setOpen(new Set([...open, n.id])) : setChosen(chosen === id ? '' : id);
@@ -178,7 +178,7 @@ export function JobPane({ s }: { s: Status }) {
       <Limit />
       {op && <Details s={s} o={op} close={() => setChosen('')} />}
       <h3>All operators</h3>
-      <Table caption="All operators of the job" rows={s.operators} id={o => o.id} row={o => ({ 'data-row': o.id, class: c?.operator === o.id ? 'bad-row' : '' })} columns={[
+      <div class={s.operators.length > 30 ? 'tall' : ''}><Table caption="All operators of the job" rows={s.operators} id={o => o.id} row={o => ({ 'data-row': o.id, class: c?.operator === o.id ? 'bad-row' : '' })} columns={[
         { name: 'Operator', cell: o => <button class="link" onClick={() => { setChosen(o.id); document.getElementById('h-job')?.scrollIntoView(); }}>{o.title}</button>, key: o => o.title },
         { name: 'In', num: true, cell: o => <Fig f={`op/${o.id}/in`} v={o.in[0] + o.in[1]} as={count} />, key: o => o.in[0] + o.in[1] },
         { name: 'Out', num: true, cell: o => <Fig f={`op/${o.id}/out`} v={o.out} as={count} />, key: o => o.out },
@@ -190,7 +190,7 @@ export function JobPane({ s }: { s: Status }) {
         { name: 'Event time', num: true, cell: o => <Fig f={`op/${o.id}/watermark_us`} v={o.watermark_us} as={when} />, key: o => o.watermark_us ?? 0 },
         { name: 'State', num: true, cell: o => <Fig f={`op/${o.id}/account_bytes`} v={o.account_bytes} as={bytes} />, key: o => o.account_bytes },
         { name: 'of its bill', cell: o => o.predicted_steady_bytes ? <><Meter share={o.account_bytes / o.predicted_steady_bytes} kind={stateKind(o)} label={`${percent(o.account_bytes / o.predicted_steady_bytes)} of the bill`} /> {percent(o.account_bytes / o.predicted_steady_bytes)}</> : '\u2013', key: o => o.predicted_steady_bytes ? o.account_bytes / o.predicted_steady_bytes : -1 },
-      ]} />
+      ]} /></div>
       <h3>Hot keys</h3>
       <p class="explain">A key with more rows than one worker's fair share makes that worker the slow one.</p>
       <Table caption="Hot keys" empty={s.workers > 1 ? 'No key stands out: rows spread evenly over the workers.' : 'The job has one worker, so no key can be too hot for its worker.'} rows={s.hot_keys} id={(h, i) => h.operator + h.key + i} columns={[

@@ -37,7 +37,7 @@ const DROPS = ['--c4', '--c5', '--c6', '--c7', '--c8'];
 const colorOf = (p: Part, i: number) => COLORS[p.kind] || DROPS[i % DROPS.length];
 
 function Flow({ o, finished }: { o: Op; finished: boolean }) {
-  const { total, list } = parts(o, finished), W = 720, top = 12, gap = 14, rows = list.map((p, i) => ({ ...p, c: colorOf(p, i), share: total ? p.n / total : 0 }));
+  const { total, list } = parts(o, finished), W = 800, top = 12, gap = 14, rows = list.map((p, i) => ({ ...p, c: colorOf(p, i), share: total ? p.n / total : 0 }));
   const room = Math.max(90, 44 * rows.length), least = 3, flex = Math.max(1, room - least * rows.length), hs = rows.map(r => least + flex * r.share), high = hs.reduce((a, b) => a + b, 0), pad = Math.max(gap, 36 - Math.min(...hs, 36));
   const H = top * 2 + 10 + high + pad * Math.max(0, rows.length - 1);
   let left = top + (H - 2 * top - 10 - high) / 2, right = top;
