@@ -62,12 +62,12 @@ function App() {
   }, []);
   useEffect(() => applyTheme(theme), [theme]);
   const s = state.status.body, c = culprit(state.why.body);
-  useEffect(() => { document.title = (s ? s.job + ' \u2013 ' : '') + PANES.find(p => p.id === pane.id)!.name + ' \u2013 weir'; }, [s?.job, pane]);
+  useEffect(() => { document.title = (s?.job ? s.job + ' \u2013 ' : '') + PANES.find(p => p.id === pane.id)!.name + ' \u2013 weir'; }, [s?.job, pane]);
   return (
     <>
       <a class="skip" href="#main" onClick={e => { e.preventDefault(); document.querySelector<HTMLElement>('main h2')?.focus(); }}>Skip to the content</a>
       <header>
-        <div class="brand"><svg viewBox="0 0 16 16" aria-hidden="true"><path d="M1 5q2-2 4 0t4 0 6 0M1 9q2-2 4 0t4 0 6 0M1 13h14" /></svg><h1>{s?.job ?? 'weir'}</h1></div>
+        <div class="brand"><svg viewBox="0 0 16 16" aria-hidden="true"><path d="M1 5q2-2 4 0t4 0 6 0M1 9q2-2 4 0t4 0 6 0M1 13h14" /></svg><h1>{s?.job || 'weir'}</h1></div>
         <div class="status" role="status"><Link />{state.status.at > 0 && <span class="soft at">{clock(state.status.at)} UTC</span>}</div>
         <label class="theme"><span class="sr">Colours</span><select value={theme} onChange={e => setTheme((e.target as HTMLSelectElement).value)}><option value="auto">system</option><option value="light">light</option><option value="dark">dark</option></select></label>
       </header>

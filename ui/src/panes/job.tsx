@@ -156,7 +156,7 @@ export function JobPane({ s }: { s: Status }) {
   const [narrow, setNarrow] = useState(matchMedia('(max-width: 700px)').matches);
   useEffect(() => { const m = matchMedia('(max-width: 700px)'), f = () => setNarrow(m.matches); m.addEventListener('change', f); return () => m.removeEventListener('change', f); }, []);
   const folds = fold ?? s.operators.length > FOLD_FROM, plan = s.operators.map(o => o.id + '<' + o.inputs.map(i => i.operator)).join();
-  const graph = useMemo(() => layout(s, folds, open, narrow, narrow ? 0.6 : 2), [plan, folds, open, narrow]);
+  const graph = useMemo(() => layout(s, folds, open, narrow, narrow ? 0.6 : 2.6), [plan, folds, open, narrow]);
   const c = culprit(state.why.body), op = s.operators.find(o => o.id === chosen), slowest = s.sources.reduce((a, x) => Math.max(a, x.event_time_lag_us), 0);
   const timeless = s.operators.every(o => !o.time);
   const choose = (id: string, n: Node) => n.ops.length > 1 ? setOpen(new Set([...open, n.id])) : setChosen(chosen === id ? '' : id);
