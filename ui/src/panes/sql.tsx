@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ask, refresh, state, touch, type Json } from '../model';
 import { Empty, Fig, Mark, Missing, Pane, Table } from '../parts';
-import { count, plural } from '../fmt';
+import { count, plural, when } from '../fmt';
 
 export interface Result { columns: { name: string; type: string }[]; rows: Json[][]; truncated?: boolean; ms: number; watermark?: string; error?: string }
 /* The answer of POST /api/query, rows as arrays or as objects. */
@@ -13,7 +13,7 @@ export async function query(sql: string): Promise<Result> {
   if (a.status !== 200) return { columns: [], rows: [], ms, error: a.error };
   const b = a.body, columns = (b.columns ?? []).map((c: Json) => typeof c === 'string' ? { name: c, type: '' } : { name: c.name, type: c.type ?? '' });
   const rows = (b.rows ?? []).map((r: Json) => Array.isArray(r) ? r : columns.map((c: Json) => r[c.name]));
-  return { columns, rows, truncated: !!b.truncated, ms, watermark: b.watermark ?? undefined };
+  return { columns, rows, truncated: !!b.truncated, ms, watermark: b.views?.[0]?.watermark_us ? when(b.views[0].watermark_us) : undefined };
 }
 export const views = (): { name: string; rows?: number; columns?: Json[]; watermark?: string }[] => state.views.body?.views ?? (Array.isArray(state.views.body) ? state.views.body : []);
 
