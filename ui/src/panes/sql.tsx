@@ -7,7 +7,7 @@ import { count, plural, when } from '../fmt';
 export interface Result { columns: { name: string; type: string }[]; rows: Json[][]; truncated?: boolean; ms: number; watermark?: string; error?: string }
 /* The answer of POST /api/query, rows as arrays or as objects. */
 export async function query(sql: string): Promise<Result> {
-  const began = performance.now(), a = await ask('api/query', { query: sql, sql });
+  const began = performance.now(), a = await ask('api/query', { sql });
   const ms = performance.now() - began;
   if (a.status === 404) return { columns: [], rows: [], ms, error: 'this build of weir answers no queries' };
   if (a.status !== 200) return { columns: [], rows: [], ms, error: a.error };
