@@ -31,6 +31,7 @@ int cmd_sql(int argc, char **argv);
 int cmd_savepoint(int argc, char **argv);
 int cmd_state(int argc, char **argv);
 int cmd_log(int argc, char **argv);
+int cmd_users(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_contract(int argc, char **argv);
 int cmd_slo(int argc, char **argv);
@@ -74,7 +75,7 @@ typedef struct job_args {            /* options that run, explain and check shar
 } job_args;
 /* getopt values above any character. */
 enum { OPT_MEMORY = 256, OPT_STATE_DIR, OPT_FRESH, OPT_ACCEPT_OLDER, OPT_SET, OPT_FORMAT, OPT_FINAL, OPT_CHANGELOG, OPT_JSON, OPT_BATCH_ROWS,
-       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_FROM, OPT_CATCH_UP, OPT_OUTPUTS, OPT_TIMEOUT, OPT_REPLAY, OPT_RUNS, OPT_SAMPLE, OPT_PRICES, OPT_CHECKPOINT_TO, OPT_CONTRACTS, OPT_STRICT, OPT_UI, OPT_KEEP_SERVING, OPT_SLO, OPT_WEBHOOK, OPT_OTEL, OPT_GEN_FIRST };
+       OPT_UNTIL_IDLE, OPT_BOUNDED, OPT_TAIL, OPT_CHECKPOINT, OPT_SEED, OPT_RESTORE, OPT_FROM, OPT_CATCH_UP, OPT_OUTPUTS, OPT_TIMEOUT, OPT_REPLAY, OPT_RUNS, OPT_SAMPLE, OPT_PRICES, OPT_CHECKPOINT_TO, OPT_CONTRACTS, OPT_STRICT, OPT_UI, OPT_KEEP_SERVING, OPT_PG, OPT_PG_CERT, OPT_PG_KEY, OPT_USERS_FILE, OPT_SLO, OPT_WEBHOOK, OPT_OTEL, OPT_GEN_FIRST };
 /* Makes the session, sets and loads everything; NULL after an error was printed (*code says which). */
 wr_session *job_session(job_args *args, const char *command, int *code);
 void        job_args_free(job_args *args);

@@ -39,7 +39,9 @@ static const page pages[] = {
      "      --until-idle 5s  end when no new input came for so long\n"
      "      --batch-rows N   rows that travel together, 1 to 2048\n"
      "      --ui HOST:PORT   dashboard and reports over HTTP while the job runs (127.0.0.1:0 takes a free port)\n"
-     "      --keep-serving   when the input has ended, go on answering at --ui until Ctrl-C\n"
+     "      --pg HOST:PORT   materialized views for PostgreSQL clients (psql, JDBC, psycopg, Grafana); --pg-cert FILE --pg-key FILE: with TLS\n"
+     "      --users FILE     who may ask: lines of name, role and secret ('weir users' makes them); else only this machine can, and anybody on it\n"
+     "      --keep-serving   when the input has ended, go on answering at --ui and --pg until Ctrl-C\n"
      "      --json           what goes to stderr is one JSON object a line: start, progress, silent, end\n"
      "  -q, --quiet          errors only\n"
      "\n"
@@ -229,6 +231,11 @@ static const page pages[] = {
      "      --epoch N        this checkpoint instead of the newest (diff: of A)\n"
      "      --limit N        how many keys: 10\n"
      "      --json\n"},
+    {"users", "a line for the file of --users: name, role and a verifier of a secret",
+     "usage: weir users NAME [reader|admin] >> FILE\n"
+     "\n"
+     "The secret is read from standard input, a line without blanks; it cannot be found out from the line that is printed. A reader may ask, an admin\n"
+     "may also make the job do something, such as taking dead letters back. Behind it may stand: connections=N queries=N rows=N bytes=SIZE time=DURATION\n"},
     {"log", "the embedded log: create, append, cat, tail, stat, compact, drop",
      "usage: weir log create PATH [--partitions N] [--segment-size 64MiB] [--retention 7d] [--retention-size 10GiB]\n"
      "                       [--cleanup delete|compact|compact,delete] [--tombstone-retention 1d] [--zstd]\n"

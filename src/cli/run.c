@@ -67,10 +67,11 @@ static const struct option OPTIONS[] = {
     {"ui", required_argument, NULL, OPT_UI},       {"slo", required_argument, NULL, OPT_SLO},
     {"alert-webhook", required_argument, NULL, OPT_WEBHOOK}, {"otel", required_argument, NULL, OPT_OTEL},
     {"keep-serving", no_argument, NULL, OPT_KEEP_SERVING},
+    {"pg", required_argument, NULL, OPT_PG}, {"pg-cert", required_argument, NULL, OPT_PG_CERT}, {"pg-key", required_argument, NULL, OPT_PG_KEY}, {"users", required_argument, NULL, OPT_USERS_FILE},
     {"help", no_argument, NULL, 'h'},              {0},
 };
 
-typedef struct run_flags { bool final_rows, changelog, jsonl, replay, strict, keep_serving; uint64_t runs, seed; const char *contracts, *ui; watch_flags watch; } run_flags;
+typedef struct run_flags { bool final_rows, changelog, jsonl, replay, strict, keep_serving; uint64_t runs, seed; const char *contracts, *ui, *pg, *pg_cert, *pg_key, *users; watch_flags watch; } run_flags;
 
 typedef struct runner { watch watch; wr_serve *serve; watch_kept kept; bool keep_serving; } runner; /* who hears of the job */
 
@@ -108,6 +109,13 @@ static int take_watch(const char *command, int opt, const char *value, watch_fla
     return 0;
 }
 
+/* What of a running job can be asked, and by whom. */
+static int take_serving(const char *command, int opt, const char *value, run_flags *flags) {
+    if (strcmp(command, "run")) return usage_error(command, "--ui, --pg and --users go with 'weir run'");
+    *(opt == OPT_UI ? &flags->ui : opt == OPT_PG ? &flags->pg : opt == OPT_PG_CERT ? &flags->pg_cert : opt == OPT_PG_KEY ? &flags->pg_key : &flags->users) = value;
+    return 0;
+}
+
 /* -1: go on; else the exit code. */
 static int parse(int argc, char **argv, const char *command, job_args *args, run_flags *flags) {
     opterr = 0;
@@ -117,8 +125,7 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
         if (opt == 'h') return help_command(command, stdout), finish_stdout(CLI_OK);
         if (opt == ':' || opt == '?') return wrong_option(command, argv, opt);
         if (opt == OPT_FORMAT) code = take_format(optarg, flags);
-        else if (opt == OPT_UI && strcmp(command, "run")) code = usage_error(command, "--ui goes with 'weir run'");
-        else if (opt == OPT_UI) flags->ui = optarg;
+        else if (opt == OPT_UI || opt == OPT_PG || opt == OPT_PG_CERT || opt == OPT_PG_KEY || opt == OPT_USERS_FILE) code = take_serving(command, opt, optarg, flags);
         else if (opt == OPT_SLO || opt == OPT_WEBHOOK || opt == OPT_OTEL) code = take_watch(command, opt, optarg, &flags->watch);
         else if (opt == OPT_KEEP_SERVING && strcmp(command, "run")) code = usage_error(command, "--keep-serving goes with 'weir run'");
         else if (opt == OPT_KEEP_SERVING) flags->keep_serving = true;
@@ -133,11 +140,13 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
     if (flags->strict && !flags->contracts) return usage_error(command, "--strict goes with --contracts");
     if (flags->replay && flags->contracts) return usage_error(command, "--replay and --contracts exclude each other");
     if (flags->final_rows && flags->changelog) return usage_error(command, "--final and --changelog exclude each other");
-    if (flags->keep_serving && !flags->ui) return usage_error(command, "--keep-serving goes with --ui");
+    if (flags->keep_serving && !flags->ui && !flags->pg) return usage_error(command, "--keep-serving goes with --ui or --pg");
     if (args->opts.force_bounded && args->opts.force_tail) return usage_error(command, "--bounded and --tail exclude each other");
     if (args->opts.restore_from && !args->opts.state_dir) return usage_error(command, "--restore goes with --state-dir");
     if (args->opts.checkpoint_to && !args->opts.state_dir) return usage_error(command, "--checkpoint-to goes with --state-dir");
     if ((flags->runs || flags->seed) && !flags->replay) return usage_error(command, "--runs and --seed go with --replay");
+    if ((flags->pg_cert || flags->pg_key) && !flags->pg) return usage_error(command, "--pg-cert and --pg-key go with --pg");
+    if (flags->users && !flags->pg && !flags->ui) return usage_error(command, "--users goes with --ui or --pg");
     if (args->opts.fresh && !args->opts.state_dir) return usage_error(command, "--fresh goes with --state-dir");
     return -1;
 }
@@ -246,9 +255,10 @@ static bool is_last(const wr_session *session, const wr_job_plan *plan) {
 /* The job has ended; its views and reports can be asked until somebody stops it. */
 static void keep_serving(runner *r, wr_job *job) {
     wr_world *world = wr_world_posix();
+    const char *address = wr_serve_address(r->serve) ? wr_serve_address(r->serve) : wr_serve_pg_address(r->serve);
     fflush(stdout);
-    if (r->watch.json) fprintf(stderr, "{\"event\":\"serving\",\"address\":\"%s\"}\n", wr_serve_address(r->serve));
-    else if (!r->watch.quiet) fprintf(stderr, "the input has ended; views and reports stay at %s until Ctrl-C\n", wr_serve_address(r->serve));
+    if (r->watch.json) fprintf(stderr, "{\"event\":\"serving\",\"address\":\"%s\"}\n", address);
+    else if (!r->watch.quiet) fprintf(stderr, "the input has ended; views and reports stay at %s until Ctrl-C\n", address);
     while (!wr_session_stopped(r->watch.session)) {
         wr_serve_tick(r->serve, job);
         world->vt->sleep_us(world, KEEP_SERVING_US);
@@ -269,10 +279,12 @@ static void on_end(void *arg, const wr_job_plan *plan, wr_job *job, wr_status st
 /* Opens what others ask the job through. 0, or the exit code: it was said why not. */
 static int open_serve(runner *r, job_args *args, const run_flags *flags) {
     wr_err err = {0};
-    wr_serve_opts opts = {.world = wr_world_posix(), .name = r->watch.name, .listen = flags->ui, .state_dir = args->opts.state_dir, .script = script_again, .script_arg = args};
+    wr_serve_opts opts = {.world = wr_world_posix(), .name = r->watch.name, .listen = flags->ui, .state_dir = args->opts.state_dir, .users_file = flags->users, .pg = flags->pg, .pg_cert = flags->pg_cert, .pg_key = flags->pg_key, .script = script_again, .script_arg = args};
     wr_status status = wr_serve_open(&opts, &r->serve, &err);
     if (status != WR_OK) return print_err(&err, args->json), exit_code_of(status);
     if (wr_serve_address(r->serve) && !args->quiet && !args->json) fprintf(stderr, "at %s\n", wr_serve_address(r->serve));
+    if (wr_serve_pg_address(r->serve) && !args->quiet && !args->json) fprintf(stderr, "at postgresql://%s/\n", wr_serve_pg_address(r->serve));
+    if (wr_serve_pg_address(r->serve) && args->json) fprintf(stderr, "{\"event\":\"pg\",\"address\":\"%s\"}\n", wr_serve_pg_address(r->serve));
     if (wr_serve_address(r->serve) && args->json) fprintf(stderr, "{\"event\":\"ui\",\"address\":\"%s\"}\n", wr_serve_address(r->serve));
     return CLI_OK;
 }

@@ -18,6 +18,7 @@ struct wr_serve {
     wr_job            *job;
     wr_observer       *observer;
     wr_history        *history;
+    struct serve_asks *asks;           /* ask.c */
     struct replays    *replays;        /* ui_api.c */
     /* watching.c */
     wr_serve_watch_opts watch;
@@ -43,6 +44,15 @@ const char *serve_param(const serve_ask *ask, const char *name, char *buf, size_
 /* The job's status, taken under the lock that stays held until serve_unlook: false (not locked, a 503 in out) when no job runs. */
 bool serve_look(wr_serve *serve, wr_job_status *status, wr_http_out *out);
 void serve_unlook(wr_serve *serve, wr_job_status *status);
+
+/* ask.c: users, queries, the PostgreSQL protocol. */
+wr_status    serve_asks_open(wr_serve *serve, wr_err *err);
+void         serve_asks_close(wr_serve *serve);
+bool         serve_has_users(const wr_serve *serve);
+bool         serve_admit(void *serve, const wr_http_in *in, wr_http_out *out); /* wr_http_route.admit: is it a user, and may they? */
+wr_http_when serve_query_begin(wr_serve *serve, const wr_http_in *in, wr_http_out *out);
+void         serve_query_later(void *serve, wr_http_in *in);
+void         serve_query_get(const serve_ask *ask, wr_http_out *out);
 
 /* The dashboard at "/" of the server that is open. */
 wr_status serve_ui_open(wr_serve *serve, wr_err *err);

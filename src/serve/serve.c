@@ -5,6 +5,7 @@
 
 typedef struct served { const char *path; void (*answer)(const serve_ask *ask, wr_http_out *out); const char *what; bool posts; } served; /* posts: POST is answered too; a path that ends with / has all that begin so */
 static const served PATHS[] = {
+    {"/api/query", serve_query_get, "rows of views: POST {\"sql\": \"SELECT ...\"}", true},
     {"/api/status", serve_status, "all that is known of the job", false},
     {"/api/history", serve_history, "memory, state and rows since the run began", false},
     {"/api/letters", serve_letters, "dead letters, the newest first", false},
@@ -86,6 +87,7 @@ static void answer(const serve_ask *ask, const char *method, wr_http_out *out) {
 /* ---- over HTTP ---- */
 static wr_http_when on_http(void *self, wr_http_in *in, wr_http_out *out) {
     serve_ask ask = {.serve = self, .path = in->path, .http = in};
+    if (!strcmp(in->path, "/api/query") && !strcmp(in->method, "POST") && says_json(in)) return serve_query_begin(self, in, out);
     answer(&ask, in->method, out);
     return WR_HTTP_NOW;
 }
@@ -105,14 +107,14 @@ static wr_status open_http(wr_serve *s, wr_err *err) {
         wr_err_hint(err, "HOST:PORT with a number as host, such as --ui 127.0.0.1:8080");
         return WR_USER;
     }
-    if (!loopback && !o->token) {
+    if (!loopback && !o->token && !serve_has_users(s)) {
         wr_fail(err, WR_USER, "WR401", "%s can be reached from other machines, and nobody would be asked who they are", o->listen);
         wr_err_hint(err, "--users FILE with a token, or --ui 127.0.0.1:PORT");
         return WR_USER;
     }
-    s->api = (wr_http_route){.path = "/api/", .prefix = true, .token = o->token, .max_body = 1 << 20, .self = s, .serve = on_http, .describe = describe};
+    s->api = (wr_http_route){.path = "/api/", .prefix = true, .token = o->token, .max_body = 1 << 20, .self = s, .admit = serve_admit, .serve = on_http, .later = serve_query_later, .describe = describe};
     WR_TRY(wr_http_server_get(o->world, &(wr_http_server_opts){.listen = o->listen}, &s->api, &s->http, err));
-    s->metrics = (wr_http_route){.path = "/metrics", .token = o->token, .self = s, .serve = on_http, .describe = nothing_more};
+    s->metrics = (wr_http_route){.path = "/metrics", .token = o->token, .self = s, .admit = serve_admit, .serve = on_http, .describe = nothing_more};
     WR_TRY(wr_http_route_add(s->http, &s->metrics, err));
     return serve_ui_open(s, err);
 }
@@ -145,7 +147,8 @@ static void open_local(wr_serve *s, const char *dir) {
 wr_status wr_serve_open(const wr_serve_opts *opts, wr_serve **out, wr_err *err) {
     wr_serve *s = wr_calloc(1, sizeof *s);
     *s = (wr_serve){.opts = *opts, .lock = wr_mutex_new(), .views = serve_views_new(opts->world)};
-    wr_status status = opts->listen ? open_http(s, err) : WR_OK;
+    wr_status status = serve_asks_open(s, err);
+    if (status == WR_OK && opts->listen) status = open_http(s, err);
     if (status == WR_OK) *out = s;
     else wr_serve_close(s), *out = NULL;
     return status;
@@ -154,6 +157,7 @@ wr_status wr_serve_open(const wr_serve_opts *opts, wr_serve **out, wr_err *err) 
 void wr_serve_close(wr_serve *s) {
     if (!s) return;
     if (s->http) wr_http_route_remove(s->http, &s->root), wr_http_route_remove(s->http, &s->api), wr_http_route_remove(s->http, &s->metrics);
+    serve_asks_close(s);
     wr_http_server_release(s->http);
     wr_local_close(s->local);
     watching_close(s);

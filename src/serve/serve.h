@@ -16,6 +16,8 @@ typedef struct wr_serve_opts {
     const char *listen;                /* 127.0.0.1:8080; NULL: no HTTP */
     const char *token;                 /* asked of every request for figures over HTTP; NULL: none, which an address of this machine only may have */
     const char *state_dir;             /* NULL: no socket */
+    const char *users_file;            /* users.h; NULL: nobody is asked */
+    const char *pg, *pg_cert, *pg_key; /* the PostgreSQL protocol: HOST:PORT, NULL: not; PEM files for TLS, NULL: none */
     wr_session *(*script)(void *arg);  /* the job's script once more, loaded and not planned: dead letters are read with it. NULL, or it returns NULL: they are not */
     void       *script_arg;
 } wr_serve_opts;
@@ -31,6 +33,7 @@ typedef struct wr_serve_watch_opts {
 wr_status   wr_serve_watch(wr_serve *serve, const wr_serve_watch_opts *opts, wr_err *err); /* once, before the first start; copies the struct, borrows the rest */
 void        wr_serve_close(wr_serve *serve);              /* NULL is legal, as in all of these */
 const char *wr_serve_address(const wr_serve *serve);      /* "http://127.0.0.1:8080"; NULL: no HTTP */
+const char *wr_serve_pg_address(const wr_serve *serve);   /* "127.0.0.1:5432"; NULL: not there */
 void        wr_serve_start(wr_serve *serve, const wr_job_plan *plan, wr_job *job);
 void        wr_serve_tick(wr_serve *serve, wr_job *job);
 void        wr_serve_failed(wr_serve *serve, const wr_err *err); /* before the end: why */

@@ -1,0 +1,206 @@
+/* serve/ask.c: who asks (users), SQL over HTTP (POST /api/query) and the PostgreSQL protocol (--pg), opened and closed with the rest. See serve.h.
+ *
+ * Queries    may take their time, so the connection sleeps and a few threads answer: the server's own go on with the dashboard. At most WAITING_MAX wait.
+ * Users      with a file, every request for /api/ says who it is from: Authorization: Bearer TOKEN. POST needs the role admin, but for queries, which only read.
+ * Closing    the route is gone before the threads end, so nothing is put into the queue behind them.                                    */
+#include "serve/internal.h"
+#include "serve/pg.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { THREADS = 2, WAITING_MAX = 64, ROWS = 10000 };
+static const query_limits LIMITS = {.rows = ROWS, .bytes = 32 << 20, .memory_bytes = 128 << 20, .time_us = 30000000};
+
+typedef struct serve_query { wr_http_in *in; struct serve_query *next; } serve_query;
+struct serve_asks {
+    wr_world    *world;
+    wr_users    *users;
+    query_db    *db;
+    pg_server   *pg;
+    wr_mutex    *lock;                 /* of what follows */
+    serve_query *first, **last;
+    uint32_t     n_waiting, n_threads;
+    bool         stopping;
+    query_stop  *running[THREADS];
+    wr_bell     *bell;
+    void        *threads[THREADS];
+};
+
+/* ---- who asks ---- */
+static const char *token_of(const wr_http_in *in) {
+    const char *given = wr_http_in_header(in, "Authorization");
+    return given && !strncasecmp(given, "Bearer ", 7) ? given + 7 + strspn(given + 7, " ") : NULL;
+}
+
+bool serve_admit(void *self, const wr_http_in *in, wr_http_out *out) {
+    wr_serve *s = self;
+    if (!s->asks || !s->asks->users) return true;
+    const char    *token = token_of(in);
+    const wr_user *user = token ? wr_users_by_token(s->asks->users, wr_str_of(token)) : NULL;
+    bool           reads = !strcmp(in->method, "GET") || !strcmp(in->method, "HEAD") || !strcmp(in->path, "/api/query");
+    if (user && (reads || user->role == WR_USER_ADMIN)) return true;
+    if (user) {
+        wr_http_out_error(out, 403, "%s may only read; this needs the role admin", user->name);
+    } else {
+        wr_http_out_error(out, 401, "this needs the header Authorization: Bearer TOKEN with the token of a user");
+        wr_http_out_header(out, "WWW-Authenticate", "Bearer");
+    }
+    return false;
+}
+
+/* ---- the text of a question: {"sql": "..."} ---- */
+static unsigned hex4(const char *at) {
+    char text[5] = {at[0], at[1], at[2], at[3], 0};
+    return (unsigned)strtoul(text, NULL, 16);
+}
+
+static bool json_text(wr_str body, wr_sbuf *out) {
+    const char *at = memmem(body.ptr, body.len, "\"sql\"", 5), *end = body.ptr + body.len;
+    if (!at) return false;
+    at += 5;
+    while (at < end && (*at == ' ' || *at == ':' || *at == '\n' || *at == '\t' || *at == '\r')) at++;
+    if (at >= end || *at++ != '"') return false;
+    for (; at < end && *at != '"'; at++) {
+        if (*at != '\\') {
+            wr_sbuf_addc(out, *at);
+            continue;
+        }
+        if (++at == end) return false;
+        char     utf8[4];
+        unsigned code;
+        switch (*at) {
+        case 'n': wr_sbuf_addc(out, '\n'); break;
+        case 't': wr_sbuf_addc(out, '\t'); break;
+        case 'r': wr_sbuf_addc(out, '\r'); break;
+        case 'b':
+        case 'f': wr_sbuf_addc(out, ' '); break;
+        case 'u':
+            if (end - at < 5) return false;
+            code = hex4(at + 1), at += 4;
+            if (code >> 10 == 0x36 && end - at > 6 && at[1] == '\\' && at[2] == 'u') code = 0x10000 + ((code & 0x3FF) << 10) + (hex4(at + 3) & 0x3FF), at += 6;
+            wr_sbuf_add(out, utf8, wr_utf8_put(utf8, code));
+            break;
+        default: wr_sbuf_addc(out, *at); break;
+        }
+    }
+    return at < end;
+}
+
+static void put_error(const wr_err *err, wr_http_out *out) {
+    out->status = err->status == WR_LIMIT ? 413 : err->status == WR_IO ? 503 : err->status == WR_CANCELLED ? 503 : 400;
+    wr_sbuf_clear(&out->body);
+    wr_sbuf_addz(&out->body, "{\"error\":");
+    wr_sbuf_add_json(&out->body, wr_str_of(err->message));
+    wr_sbuf_printf(&out->body, ",\"code\":\"%s\"", err->code);
+    if (err->hint[0]) wr_sbuf_addz(&out->body, ",\"hint\":"), wr_sbuf_add_json(&out->body, wr_str_of(err->hint));
+    if (err->at.col) wr_sbuf_printf(&out->body, ",\"position\":%u", err->at.col);
+    wr_sbuf_addz(&out->body, "}\n");
+}
+
+static void answer(struct serve_asks *a, serve_query *q, query_stop *stop) {
+    wr_http_out     out = {0};
+    wr_err          err = {0};
+    wr_sbuf         sql = {0};
+    query_snapshot *snapshot = query_snapshot_new(); /* so that what is said of the version is that of the rows */
+    stop->until_us = wr_mono_us(a->world) + LIMITS.time_us;
+    query_args args = {.snapshot = snapshot, .limits = LIMITS, .stop = stop, .user = "http"};
+    if (!json_text(q->in->body, &sql)) wr_http_out_error(&out, 400, "the body is not {\"sql\": \"SELECT ...\"}");
+    else if (query_json(a->db, wr_sbuf_str(&sql), &args, &out.body, &err) != WR_OK) put_error(&err, &out);
+    query_snapshot_free(snapshot);
+    wr_sbuf_free(&sql);
+    wr_http_respond(q->in, &out);
+    wr_sbuf_free(&out.body);
+}
+
+static void run(void *arg) {
+    struct serve_asks *a = arg;
+    query_stop         stop;
+    uint32_t           me = UINT32_MAX;
+    query_stop_init(&stop);
+    for (;;) {
+        wr_mutex_lock(a->lock);
+        for (uint32_t i = 0; me == UINT32_MAX && i < THREADS; i++)
+            if (!a->running[i]) a->running[me = i] = &stop;
+        serve_query *q = a->first;
+        if (q && !(a->first = q->next)) a->last = &a->first;
+        a->n_waiting -= q != NULL;
+        bool more = a->first != NULL, end = !q && a->stopping;
+        if (q) atomic_store(&stop.asked, a->stopping), atomic_store(&stop.timed_out, false);
+        wr_mutex_unlock(a->lock);
+        if (more || end) wr_bell_ring(a->bell);
+        if (end) break;
+        if (!q) {
+            wr_bell_wait(a->bell, 1000000);
+            continue;
+        }
+        answer(a, q, &stop);
+        wr_free(q);
+    }
+    wr_mutex_lock(a->lock);
+    a->running[me] = NULL;
+    wr_mutex_unlock(a->lock);
+    query_stop_free(&stop);
+}
+
+wr_http_when serve_query_begin(wr_serve *s, const wr_http_in *in, wr_http_out *out) {
+    struct serve_asks *a = s->asks;
+    wr_mutex_lock(a->lock);
+    bool room = a->n_waiting < WAITING_MAX && !a->stopping;
+    wr_err err = {0};
+    while (room && a->n_threads < THREADS && a->world->vt->spawn(a->world, "query", run, a, &a->threads[a->n_threads], &err) == WR_OK) a->n_threads++;
+    room &= a->n_threads > 0;
+    if (room) a->n_waiting++;
+    wr_mutex_unlock(a->lock);
+    (void)in;
+    if (room) return WR_HTTP_LATER;
+    wr_http_out_error(out, 503, "too many queries wait; try again");
+    wr_http_out_header(out, "Retry-After", "1");
+    return WR_HTTP_NOW;
+}
+
+void serve_query_later(void *self, wr_http_in *in) {
+    struct serve_asks *a = ((wr_serve *)self)->asks;
+    serve_query       *q = wr_calloc(1, sizeof *q);
+    q->in = in;
+    wr_mutex_lock(a->lock);
+    *a->last = q, a->last = &q->next;
+    wr_mutex_unlock(a->lock);
+    wr_bell_ring(a->bell);
+}
+
+void serve_query_get(const serve_ask *ask, wr_http_out *out) { wr_http_out_error(out, 405, "%s takes POST with {\"sql\": \"SELECT ...\"}", ask->path); }
+
+/* ---- life ---- */
+wr_status serve_asks_open(wr_serve *s, wr_err *err) {
+    const wr_serve_opts *o = &s->opts;
+    struct serve_asks   *a = wr_calloc(1, sizeof *a);
+    *a = (struct serve_asks){.world = o->world, .lock = wr_mutex_new(), .bell = wr_bell_new(), .last = &a->first};
+    s->asks = a;
+    if (o->users_file) WR_TRY(wr_users_load(o->world, o->users_file, &a->users, err));
+    a->db = query_db_new(o->world, o->name ? o->name : "weir");
+    if (!o->pg) return WR_OK;
+    pg_opts pg = {.world = o->world, .listen = o->pg, .database = o->name ? o->name : "weir", .cert_file = o->pg_cert, .key_file = o->pg_key, .users = a->users, .db = a->db};
+    return pg_server_open(&pg, &a->pg, err);
+}
+
+void serve_asks_close(wr_serve *s) {
+    struct serve_asks *a = s->asks;
+    if (!a) return;
+    pg_server_close(a->pg);
+    wr_mutex_lock(a->lock);
+    a->stopping = true;
+    for (uint32_t i = 0; i < THREADS; i++)
+        if (a->running[i]) query_stop_ask(a->running[i]);
+    wr_mutex_unlock(a->lock);
+    wr_bell_ring(a->bell);
+    for (uint32_t i = 0; i < a->n_threads; i++) a->world->vt->join(a->world, a->threads[i]);
+    query_db_free(a->db);
+    wr_users_free(a->users);
+    wr_bell_free(a->bell);
+    wr_mutex_free(a->lock);
+    wr_free(a);
+    s->asks = NULL;
+}
+
+bool        serve_has_users(const wr_serve *s) { return s->asks && s->asks->users; }
+const char *wr_serve_pg_address(const wr_serve *s) { return s && s->asks && s->asks->pg ? pg_server_address(s->asks->pg) : NULL; }
