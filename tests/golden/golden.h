@@ -10,6 +10,8 @@
  *            (for rows recorded through a client that drops them). error: every line must occur in the diagnostics. ledger: 'TABLE-OR-TITLE|WHAT COUNT' (in, out, matched-left,
  *            matched-right or a reason's name). In sql ${DIR} is the directory of the case's files,
  *            ${LIB} that of the functions in C (libexample.so of examples/udf, libfunctions.so of tests/udf).
+ * Views      with --views the last SELECT of a case becomes a materialized view, and its rows are read from there at the end: what readers see must be what a sink gets. Cases that
+ *            cannot be made so are passed over and counted.
  * Matrix     every case runs under all settings of golden_settings(); each must give the same rows.                                     */
 #pragma once
 #include "run/run.h"
@@ -22,7 +24,7 @@ typedef struct golden_case {
     WR_ARR(golden_block) files;
     WR_ARR(golden_block) settings; /* key, value */
     char       *sql, *rows, *changelog, *error, *ledger;
-    bool        loose;
+    bool        loose, as_view;
 } golden_case;
 typedef WR_ARR(golden_case) golden_cases;
 bool golden_parse(const char *path, char *text, golden_cases *out, char *message, size_t cap); /* cuts text up and borrows it */
@@ -55,6 +57,7 @@ typedef struct golden_result {
     wr_sbuf   ledger_text;
     WR_ARR(golden_count) counts;
     uint32_t  crashes;
+    bool      skipped;     /* as_view: it has no SELECT at its end, or the view cannot be */
     bool      faulted;     /* the first attempt ended with an error of the world */
 } golden_result;
 void golden_run(const golden_case *c, const golden_setting *s, const char *dir, golden_result *out);
