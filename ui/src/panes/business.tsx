@@ -4,7 +4,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ask, state, type Json } from '../model';
 import { Card, Chart, Empty, Fig, Missing, Pane } from '../parts';
-import { count, short } from '../fmt';
+import { count, plural, short } from '../fmt';
 import { query, Rows, views, type Result } from './sql';
 
 let line: Promise<unknown> = Promise.resolve();
@@ -37,7 +37,7 @@ function Shown({ r, children }: { r: Result | null; children: (r: Result) => any
 
 function Fraud() {
   const r = useQuery('SELECT user_id, score, chargebacks, bursts, cancellations FROM fraud_score ORDER BY score DESC LIMIT 10');
-  return <Card title="Fraud score" note="the ten most suspicious users"><Shown r={r}>{x => <Ranking label="Users by fraud score" unit="points" list={x.rows.map(v => ({ name: 'user ' + v[0], n: num(v[1]), note: `${v[2]} chargebacks, ${v[3]} bursts` }))} />}</Shown></Card>;
+  return <Card title="Fraud score" note="the ten most suspicious users"><Shown r={r}>{x => <Ranking label="Users by fraud score" unit="points" list={x.rows.map(v => ({ name: 'user ' + v[0], n: num(v[1]), note: `${plural(num(v[2]), 'chargeback')}, ${plural(num(v[3]), 'burst')}` }))} />}</Shown></Card>;
 }
 function Couriers() {
   const r = useQuery('SELECT order_id, courier_id, lat, lon, ping_ts FROM order_positions WHERE lat IS NOT NULL ORDER BY ping_ts DESC LIMIT 300'), all = useQuery('SELECT COUNT(*) AS n, COUNT(ping_id) AS seen FROM order_positions');
@@ -50,7 +50,7 @@ function Couriers() {
           {x.rows.map((v, i) => <circle key={i} cx={10 + (W - 20) * (lo[i] - o0) / (o1 - o0 || 1)} cy={H - 10 - (H - 20) * (la[i] - a0) / (a1 - a0 || 1)} r={i < 20 ? 3.5 : 2.2} class={i < 20 ? 'new' : ''}><title>order {v[0]}, courier {v[1]}</title></circle>)}
         </svg>;
       }}</Shown>
-      {all && !all.error && all.rows[0] && <p class="soft"><Fig f="business/positions" v={num(all.rows[0][0])} as={count} /> positions; {count(num(all.rows[0][0]) - num(all.rows[0][1]))} orders without any.</p>}
+      {all && !all.error && all.rows[0] && <p class="soft"><Fig f="business/positions" v={num(all.rows[0][0])} as={count} /> positions; {plural(num(all.rows[0][0]) - num(all.rows[0][1]), 'order')} without any.</p>}
     </Card>
   );
 }
@@ -60,7 +60,7 @@ function Enriched() {
 }
 function Busiest() {
   const r = useQuery('SELECT window_end, place, restaurant_id, orders FROM busiest_restaurants ORDER BY window_end DESC, place LIMIT 10');
-  return <Card title="Busiest restaurants" note="last 24 hours, each minute"><Shown r={r}>{x => { const end = x.rows[0][0], list = x.rows.filter(v => v[0] === end); return <><p class="soft">until {String(end)}</p><Ranking label="Busiest restaurants" unit="orders" list={list.map(v => ({ name: 'restaurant ' + v[2], n: num(v[3]) }))} /></>; }}</Shown></Card>;
+  return <Card title="Busiest restaurants" note="last 24 hours, each minute"><Shown r={r}>{x => { const end = x.rows[0][0], list = x.rows.filter(v => v[0] === end); return <><p class="soft">until {String(end).replace(/\.0+$/, '')}</p><Ranking label="Busiest restaurants" unit="orders" list={list.map(v => ({ name: 'restaurant ' + v[2], n: num(v[3]) }))} /></>; }}</Shown></Card>;
 }
 function Charges() {
   const r = useQuery('SELECT ts, amount FROM charges ORDER BY ts DESC LIMIT 1000'), all = useQuery('SELECT COUNT(*) AS n, SUM(amount) AS total FROM charges');

@@ -51,7 +51,7 @@ export function SqlPane() {
       </div>
       <div aria-live="polite">
         {r?.error && <p class="notice bad" role="alert"><Mark kind="bad" /> <span data-f="sql/error">{r.error}</span></p>}
-        {r && !r.error && <><p class="soft"><span data-f="sql/rows" data-v={r.rows.length}>{plural(r.rows.length, 'row')}</span> in {count(r.ms)} ms{r.truncated ? '; there are more' : ''}{r.watermark ? `; as of event time ${r.watermark}` : ''}</p><Rows r={r} caption="Result of the query" /></>}
+        {r && !r.error && <><p class="soft"><span data-f="sql/rows" data-v={r.rows.length}>{plural(r.rows.length, 'row')}</span> in {count(r.ms)} ms{r.truncated ? '; there are more' : ''}{r.watermark ? `; as of event time ${r.watermark}` : ''}</p><div class="result"><Rows r={r} caption="Result of the query" /></div></>}
       </div>
     </Pane>
   );
