@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MINUTES = 361, STEP_MOST_US = 5000000, LEAST_US = 60000000 }; /* LEAST_US: so much is to be looked at before a burn rate raises anything */
+enum { MINUTES = 361, STEP_MOST_US = 5000000, LEAST_US = 60000000, LEAST_ROWS = 1000 }; /* LEAST: so much is to be looked at before a burn rate raises anything */
 #define MINUTE_US INT64_C(60000000)
 #define HOUR_US (60 * MINUTE_US)
 typedef struct slot { int64_t number; double total, bad; } slot;
@@ -357,7 +357,7 @@ static wr_slo_alert judge(const promise *q, int64_t wall_us) {
     const wr_slo_state *s = &q->state;
     double              total, bad;
     sum(q->minutes, MINUTES, wall_us / MINUTE_US, WINDOWS[0], &total, &bad);
-    bool enough = s->target.kind == WR_SLO_COMPLETENESS || total >= LEAST_US;
+    bool enough = total >= (s->target.kind == WR_SLO_COMPLETENESS ? LEAST_ROWS : LEAST_US);
     if (enough && s->burn[0] > 14.4 && s->burn[2] > 14.4) return WR_SLO_PAGE;
     if (enough && s->burn[1] > 6 && s->burn[3] > 6) return WR_SLO_TICKET;
     return q->breached ? WR_SLO_BREACH : WR_SLO_FINE;

@@ -2,7 +2,7 @@
  *
  * Idea       twice a second every condition that holds is raised again, by a name and a subject; what was raised before and is not any more is resolved. News
  *            of a second go together in one text (docs/monitoring.md has its form). Firing alerts are said again every four hours.
- * Bounds     ALERTS_MOST alerts at a time; more are counted as dropped by nobody: the same conditions of more than 256 tables say nothing new.
+ * Bounds     ALERTS_MOST alerts at a time; the same conditions of more tables than that say nothing new.
  * Thread     with the lock of serve/; sending is the poster's thread.                                                                  */
 #include "serve/internal.h"
 #include <inttypes.h>
@@ -30,6 +30,7 @@ struct alerts {
     uint64_t failed, completed, letters;
     int64_t  letters_us;
     bool     failing, looked;
+    uint32_t open_looks;                    /* in a row in which a ledger did not close */
     uint32_t n_sources;
     silence *sources;
 };
@@ -103,7 +104,12 @@ static void look_at_slos(alerts *a, const wr_slos *slos, const wr_job_status *s)
     wr_sbuf_free(&subject);
 }
 
-static void look_at_ledger(alerts *a, const wr_job_status *s) {
+/* Workers report one after the other: what does not add up once is nothing yet. */
+static void look_at_ledger(alerts *a, const wr_job_status *s, bool last) {
+    bool closes = true;
+    for (uint32_t i = 0; i < s->n_nodes; i++) closes = closes && wr_node_closes(&s->nodes[i], s->finished);
+    a->open_looks = closes ? 0 : a->open_looks + 1;
+    if (a->open_looks < 3 && !last) return;
     for (uint32_t i = 0; i < s->n_nodes; i++)
         if (!wr_node_closes(&s->nodes[i], s->finished))
             raise_alert(a, s, "ledger", wr_str_of(s->nodes[i].node->id), "page", "%s: the ledger does not close: rows are unaccounted for; this is a fault of weir", s->nodes[i].node->title);
@@ -228,7 +234,7 @@ static void forget(alerts *a) { /* what is over and said */
 void alerts_look(alerts *a, const wr_slos *slos, wr_str job, const wr_job_status *s, const wr_err *failed, bool last) {
     for (uint32_t i = 0; i < a->n; i++) a->at[i].raised = false;
     look_at_slos(a, slos, s);
-    look_at_ledger(a, s);
+    look_at_ledger(a, s, last);
     look_at_budget(a, s);
     look_at_checkpoints(a, s);
     look_at_letters(a, s);

@@ -101,15 +101,20 @@ wr_status poster_new(const poster_opts *opts, poster **out, wr_err *err) {
     wr_assert(wr_http_codes_read(WR_STR("408,429,500-599"), &policy.again));
     wr_status status = wr_http_client_new(opts->world, &policy, &p->client, err);
     if (status == WR_OK) status = opts->world->vt->spawn(opts->world, opts->thread, run, p, &p->thread, err);
-    if (status != WR_OK) poster_close(p, 0), p = NULL;
+    if (status != WR_OK) poster_close(p), p = NULL;
     *out = p;
     return status;
 }
 
-void poster_close(poster *p, int64_t wait_us) {
-    if (!p) return;
+void poster_end(poster *p, int64_t wait_us) {
+    if (!p || atomic_load(&p->until_us)) return;
     atomic_store(&p->until_us, wr_mono_us(p->world) + WR_MAX(wait_us, (int64_t)1));
     wr_bell_ring(p->bell);
+}
+
+void poster_close(poster *p) {
+    if (!p) return;
+    poster_end(p, 0);
     if (p->thread) p->world->vt->join(p->world, p->thread);
     for (text *t; (t = take(p));) free_text(t);
     wr_http_client_free(p->client);

@@ -18,6 +18,7 @@ typedef struct poster_opts {
 } poster_opts;
 typedef struct poster_status { uint64_t sent, failed, dropped; uint32_t waiting; char why[300]; } poster_status; /* why: of the last that failed; "" */
 wr_status poster_new(const poster_opts *opts, poster **out, wr_err *err);
-void      poster_close(poster *p, int64_t wait_us); /* gives what waits so long; NULL is legal */
+void      poster_end(poster *p, int64_t wait_us);   /* from now on: what waits is given so long. NULL is legal, as in close */
+void      poster_close(poster *p);                  /* waits until then */
 bool      poster_send(poster *p, wr_sbuf *text);    /* (takes) it; false: dropped */
 void      poster_status_get(poster *p, poster_status *out); /* NULL: zeros */

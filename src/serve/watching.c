@@ -63,8 +63,10 @@ void watching_end(wr_serve *s) {
 void watching_close(wr_serve *s) {
     enum { LAST_WORDS_US = 5000000 };
     watching_end(s);
-    poster_close(s->webhook, LAST_WORDS_US);
-    poster_close(s->otlp, LAST_WORDS_US);
+    poster_end(s->webhook, LAST_WORDS_US);
+    poster_end(s->otlp, LAST_WORDS_US);
+    poster_close(s->webhook);
+    poster_close(s->otlp);
     s->webhook = s->otlp = NULL;
 }
 
