@@ -225,6 +225,17 @@ static bool export_function(exporter *x, const wr_ast_create_function *f) {
     return false;
 }
 
+/* Nothing in Flink keeps a query's rows for readers: it is a plain view there. */
+static void export_view(exporter *x, wr_ast_stmt *s, wr_sbuf *out) {
+    wr_sbuf name = {0};
+    wr_sql_name_text(s->create_view.name, &name);
+    note(x, "materialized view %.*s is a plain view: Flink keeps no rows for readers; INSERT INTO a table of a database, by its key, and ask that", WR_FMT(wr_sbuf_str(&name)));
+    s->create_view.materialized = s->create_view.or_replace = s->create_view.or_alter = false;
+    s->create_view.options.n = 0;
+    wr_sql_format(s, out);
+    wr_sbuf_free(&name);
+}
+
 /* A changed statement: AST to text; otherwise as it was written. */
 static void export_stmt(exporter *x, wr_ast_stmt *s, wr_sbuf *out) {
     wr_sbuf changed = {0};
@@ -242,6 +253,8 @@ static void export_stmt(exporter *x, wr_ast_stmt *s, wr_sbuf *out) {
         keep = export_set(x, &s->set);
     } else if (s->kind == WR_STMT_CREATE_FUNCTION || s->kind == WR_STMT_ALTER_FUNCTION) {
         keep = export_function(x, &s->create_function);
+    } else if (s->kind == WR_STMT_CREATE_VIEW && s->create_view.materialized) {
+        export_view(x, s, &changed);
     } else if (!drop_splits(x, s->text, &changed)) {
         wr_sbuf_clear(&changed);
     }

@@ -99,7 +99,14 @@ static void create_view(const wr_catalog *catalog, const wr_table *t, wr_sbuf *b
         wr_sbuf_addz(b, i ? ", " : " (");
         ident(b, t->view_columns[i]);
     }
-    wr_sbuf_addz(b, t->n_view_columns ? ") AS\n" : " AS\n");
+    if (t->n_view_columns) wr_sbuf_addc(b, ')');
+    for (uint32_t i = 0; i < t->n_options; i++) {
+        wr_sbuf_addz(b, i ? ", " : " WITH (");
+        quote(b, t->options[i].key);
+        wr_sbuf_addz(b, " = ");
+        quote(b, t->options[i].value);
+    }
+    wr_sbuf_addz(b, t->n_options ? ") AS\n" : " AS\n");
     wr_sql_format_query(t->query, b);
     wr_sbuf_addc(b, '\n');
 }

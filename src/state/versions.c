@@ -6,7 +6,7 @@
 #include "state/versions.h"
 #include "base/hash.h"
 
-enum { HEIGHT_MAX = 16, CHUNK_BYTES = 64 << 10, LARGE = CHUNK_BYTES / 4, FINE = 256, CLASSES = 64, TOUCHES = 510 };
+enum { HEIGHT_MAX = 16, CHUNK_BYTES = 64 << 10, LARGE = CHUNK_BYTES / 4, FINE = 256, CLASSES = 64, TOUCHES = 510, AHEAD = 4 };
 
 struct wr_vrow {
     wr_version *newest;
@@ -59,6 +59,7 @@ static void *take(wr_versions *v, size_t size) {
     if (v->free[c]) {
         piece *p = v->free[c];
         v->free[c] = p->next;
+        __builtin_prefetch(p->next); /* it has not been touched since it was given back */
         return p;
     }
     if ((size_t)(v->room_end - v->room) < rounded) {
@@ -261,6 +262,8 @@ bool wr_versions_collect(wr_versions *v, uint64_t horizon, uint32_t most) {
         touches *t = v->first;
         for (; t->from < t->to && t->at[t->from].version <= horizon; most--) {
             if (!most) return false;
+            if (t->from + 2 * AHEAD < t->to) __builtin_prefetch(t->at[t->from + 2 * AHEAD].row);
+            if (t->from + AHEAD < t->to) __builtin_prefetch(t->at[t->from + AHEAD].row->newest);
             wr_vrow *r = t->at[t->from++].row;
             v->n_passed++;
             r->touches--;
