@@ -166,7 +166,7 @@ static wr_str shown(pg_client *c, const pg_stmt *s, const char **value) {
     else if (pg_is(&t[1], "session") && pg_is(&t[2], "authorization")) name = WR_STR("session_authorization");
     else if (pg_is_name(&t[1])) {
         const pg_tok *last = &t[1];
-        while (pg_is_char(last + 1, '.')) last += 2;
+        while (pg_is_char(last + 1, '.') && pg_is_name(last + 2)) last += 2;
         name = wr_str_dup(s->arena, (wr_str){t[1].text.ptr, (size_t)(last->text.ptr + last->text.len - t[1].text.ptr)});
         if (t[1].kind == PG_QUOTED) name = pg_name(s->arena, &t[1]);
     }
@@ -245,7 +245,7 @@ static bool run_set(pg_client *c, pg_portal *p, wr_err *err) {
     else if (pg_is(&t[i], "time") && pg_is(&t[i + 1], "zone")) name = WR_STR("TimeZone"), i += 2;
     else if (pg_is_name(&t[i])) {
         const pg_tok *last = &t[i];
-        while (pg_is_char(last + 1, '.')) last += 2;
+        while (pg_is_char(last + 1, '.') && pg_is_name(last + 2)) last += 2;
         name = t[i].kind == PG_QUOTED ? pg_name(p->arena, &t[i]) : wr_str_dup(p->arena, (wr_str){t[i].text.ptr, (size_t)(last->text.ptr + last->text.len - t[i].text.ptr)});
         i = (uint32_t)(last - t) + 1;
         if (!pg_is_op(&t[i], "=") && !pg_is(&t[i], "to")) return query_fail_at(&t[i], err, "42601", "syntax error in SET"), false;

@@ -124,7 +124,8 @@ wr_status pg_lex(wr_arena *arena, wr_str sql, pg_toks *out, uint32_t *at, wr_err
         if (!ok) return wr_fail(err, WR_USER, "42601", "unterminated /* comment");
         pg_tok t = {.at = *at, .glued = before == l.at && before > l.start};
         if (l.at >= l.end) {
-            wr_arr_apush(arena, &out->list, t);
+            for (int i = 0; i <= PG_LEX_SPARE; i++) wr_arr_apush(arena, &out->list, t);
+            out->list.n -= PG_LEX_SPARE;
             return WR_OK;
         }
         const char *end = one(&l, &t, &bad);

@@ -19,7 +19,9 @@ typedef struct pg_tok {
     uint32_t param;                    /* of $n */
     bool     glued;                    /* nothing stands between it and the one before */
 } pg_tok;
-typedef struct pg_toks { WR_ARR(pg_tok) list; } pg_toks; /* the last one is PG_END */
+/* The last one is PG_END; behind it are some more that are not counted, so that the next few of any token can be looked at. */
+enum { PG_LEX_SPARE = 8 };
+typedef struct pg_toks { WR_ARR(pg_tok) list; } pg_toks;
 
 /* WR_USER, 42601: a string or comment without an end; *at is its place. */
 wr_status pg_lex(wr_arena *arena, wr_str sql, pg_toks *out, uint32_t *at, wr_err *err);

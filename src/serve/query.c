@@ -195,6 +195,18 @@ static wr_status choose(query *q, wr_err *err) {
     return WR_OK;
 }
 
+/* Every parenthesis has its partner: what looks for one relies on it. */
+static wr_status balanced(const query *q, wr_err *err) {
+    uint32_t open = 0, last = 0;
+    for (uint32_t i = 0; i < q->toks.list.n; i++) {
+        const pg_tok *t = &q->toks.list.at[i];
+        if (pg_is_char(t, '(') || pg_is_char(t, '[')) open++, last = i;
+        if (!pg_is_char(t, ')') && !pg_is_char(t, ']')) continue;
+        if (!open--) return query_fail_at(t, err, "42601", "syntax error at or near \"%.*s\"", WR_FMT(t->text));
+    }
+    return open ? query_fail_at(&q->toks.list.at[last], err, "42601", "syntax error at end of input: a parenthesis is not closed") : WR_OK;
+}
+
 wr_status query_new(query_db *db, wr_str sql, const uint32_t *oids, uint32_t n_oids, query **out, wr_err *err) {
     *out = NULL;
     if (sql.len > QUERY_TEXT_MAX) return wr_fail(err, WR_USER, "54000", "a statement has at most %d bytes", QUERY_TEXT_MAX);
@@ -206,6 +218,7 @@ wr_status query_new(query_db *db, wr_str sql, const uint32_t *oids, uint32_t n_o
     wr_status status = pg_lex(q->arena, q->sql, &q->toks, &at, err);
     if (status != WR_OK) err->at.col = at + 1;
     else if (q->toks.list.n > 1 && pg_is_char(&q->toks.list.at[q->toks.list.n - 2], ';')) q->toks.list.n--, q->toks.list.at[q->toks.list.n - 1].kind = PG_END;
+    if (status == WR_OK) status = balanced(q, err);
     if (status == WR_OK) status = choose(q, err);
     if (status == WR_OK) status = take_params(q, oids, n_oids, err);
     if (status == WR_OK && q->way == QUERY_SESSION && read_recognise(q)) q->way = QUERY_READ;
@@ -245,7 +258,7 @@ wr_status query_describe(query *q, wr_err *err) {
 
 wr_status query_run(query *q, const query_args *args, query_rows **out, wr_err *err) {
     *out = NULL;
-    WR_TRY(query_describe(q, err));
+    if (q->way != QUERY_SESSION) WR_TRY(query_describe(q, err)); /* a session finds out as it is planned */
     if (q->way == QUERY_READ) return read_run(q, args, out, err);
     if (q->way == QUERY_CATALOG) return catalog_run(q->db->catalog, &q->toks, q->cols, q->n_cols, args, out, err);
     return session_run(q, args, out, err);

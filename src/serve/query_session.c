@@ -290,17 +290,20 @@ static wr_schema text_schema(wr_arena *arena) {
     return (wr_schema){1, f};
 }
 
+static void take_columns(query *q, run *r) {
+    wr_schema s = text_schema(r->arena);
+    if (r->sink) columns_of(q, &r->sink->sink.write_schema, r->sink->sink.write_schema.n - r->sink->sink.n_hidden);
+    else columns_of(q, &s, 1);
+    q->described = true;
+}
+
 wr_status session_describe(query *q, wr_err *err) {
     static const query_limits limits = {.memory_bytes = 64 << 20};
     run      *r = run_new(q, &limits, NULL);
     wr_value *params = wr_new_n(r->arena, wr_value, q->n_params + 1);
     for (uint32_t i = 0; i < q->n_params; i++) params[i] = wr_value_null(q->params[i].type);
     wr_status status = plan(r, params, q->n_params, err);
-    if (status == WR_OK && r->sink) columns_of(q, &r->sink->sink.write_schema, r->sink->sink.write_schema.n - r->sink->sink.n_hidden);
-    if (status == WR_OK && !r->sink) {
-        wr_schema s = text_schema(r->arena);
-        columns_of(q, &s, 1);
-    }
+    if (status == WR_OK) take_columns(q, r);
     run_free(r);
     return status;
 }
@@ -353,6 +356,7 @@ wr_status session_run(query *q, const query_args *args, query_rows **out, wr_err
     pin(r, args->snapshot);
     wr_status status = plan(r, args->params, args->n, err);
     if (status == WR_OK) {
+        if (!q->described) take_columns(q, r);
         if (r->sink) {
             r->set = wr_row_set_new(&r->sink->sink.write_schema, &r->acct);
             r->append = r->sink->inputs[0].node->changes == WR_CHANGES_APPEND;
