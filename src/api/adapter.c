@@ -115,10 +115,30 @@ const wr_connector_ref *adapter_connector(wr_str name) {
     return ref;
 }
 
+/* Of a materialized view: its other options are the planner's. */
+static bool check_promises(const wr_options *options, wr_diags *diags) {
+    uint32_t       before = diags->n_errors;
+    wr_slo_options promised;
+    wr_str         names[32];
+    size_t         n = 0;
+    for (const wr_option_spec *s = wr_slo_specs; s->key && n < WR_COUNT_OF(names); s++) names[n++] = wr_str_of(s->key);
+    for (uint32_t i = 0; i < options->n; i++) {
+        const wr_option *o = &options->at[i];
+        bool             known = !wr_str_starts(o->key, WR_STR("slo."));
+        for (size_t k = 0; k < n; k++) known = known || wr_str_eq(names[k], o->key);
+        if (known) continue;
+        wr_diags_add(diags, WR_SEV_ERROR, "WR120", o->at, "a materialized view has no option '%.*s'", WR_FMT(o->key));
+        int near = wr_nearest(o->key, names, n);
+        if (near >= 0) wr_diags_hint(diags, "did you mean '%.*s'?", WR_FMT(names[near]));
+    }
+    (void)wr_slo_options_read(options, &promised, diags);
+    return diags->n_errors == before;
+}
+
 bool adapter_check_options(const wr_table *table, bool as_source, wr_diags *diags) {
     wr_arena     *arena = wr_arena_new(NULL);
     wr_table_info info = info_of(arena, table, as_source);
-    bool          fine = wr_table_options_check(&info, as_source, diags);
+    bool          fine = table->is_materialized ? check_promises(&info.options, diags) : wr_table_options_check(&info, as_source, diags);
     wr_arena_free(arena);
     return fine;
 }

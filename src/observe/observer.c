@@ -16,7 +16,7 @@ wr_observer *wr_observer_new(const wr_job_plan *plan) {
     o->samples = wr_calloc((size_t)WR_OBSERVE_SAMPLES * (o->n_nodes + 1), sizeof *o->samples);
     o->latencies = wr_calloc(o->n_nodes + 1, sizeof *o->latencies);
     for (uint32_t i = 0; i < o->n_nodes; i++)
-        if (plan->nodes.at[i]->kind == WR_P_SINK) o->latencies[i] = wr_calloc(1, sizeof **o->latencies);
+        if (plan->nodes.at[i]->kind == WR_P_SINK || plan->nodes.at[i]->kind == WR_P_VIEW) o->latencies[i] = wr_calloc(1, sizeof **o->latencies);
     return o;
 }
 

@@ -43,7 +43,7 @@ static void mark_above(const wr_pnode *p, bool *above) {
 }
 
 static const wr_table *table_of(const wr_pnode *p) {
-    return p->kind == WR_P_SINK ? p->sink.table : p->kind == WR_P_SOURCE ? p->source.table : NULL;
+    return p->kind == WR_P_SINK ? p->sink.table : p->kind == WR_P_SOURCE ? p->source.table : p->kind == WR_P_VIEW ? p->view.table : NULL;
 }
 
 static void add(wr_slos *s, const wr_job_plan *plan, const wr_pnode *p, const wr_slo_options *o, uint32_t i) {

@@ -15,19 +15,24 @@ static wr_span option_at(const wr_table *t, const char *key) {
 }
 
 bool pl_check_view_options(pl *p, const wr_table *t) {
-    bool   ok = true;
+    bool   ok = true, promised = false;
     wr_str names[WR_COUNT_OF(OPTIONS)];
     for (size_t i = 0; i < WR_COUNT_OF(OPTIONS); i++) names[i] = wr_str_of(OPTIONS[i]);
     for (uint32_t i = 0; i < t->n_options; i++) {
         bool known = false;
         for (size_t k = 0; k < WR_COUNT_OF(OPTIONS); k++) known |= wr_str_eq(t->options[i].key, names[k]);
         if (known) continue;
+        if (wr_str_starts(t->options[i].key, WR_STR("slo."))) { /* what is promised of it */
+            promised = true;
+            continue;
+        }
         int near = wr_nearest(t->options[i].key, names, WR_COUNT_OF(OPTIONS));
         pl_error(p, "42616", t->options[i].at, "a materialized view has no option '%.*s'", WR_FMT(t->options[i].key));
         if (near >= 0) wr_diags_hint(p->diags, "did you mean '%s'?", OPTIONS[near]);
-        else wr_diags_hint(p->diags, "there are 'key', 'retention' and 'retention.column'");
+        else wr_diags_hint(p->diags, "there are 'key', 'retention', 'retention.column' and 'slo.*'");
         ok = false;
     }
+    if (promised && p->ctx->check_options) ok = p->ctx->check_options(t, false, p->diags) && ok;
     return ok;
 }
 

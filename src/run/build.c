@@ -282,6 +282,7 @@ static wr_status make_node(wr_job *job, worker *w, const wr_pnode *p, wr_err *er
         WR_TRY(lookup_asker_new(job, n, &asker, err));
         n->op = wr_lookup_join_new(&p->lookup.opts, &in[0].node->schema, &p->lookup.right, asker, &n->ctx);
     } else if (p->kind == WR_P_VIEW) {
+        latency_open(n, false);
         n->op = n->view = view_op_new(&p->view, &in[0], job->views.of[p->index], job->finished_before, &n->ctx);
     } else {
         n->op = make_op(p, &n->ctx);

@@ -77,7 +77,7 @@ struct node {                              /* one plan node on one worker */
     wr_refuse       refuse;                /* what the connector is given of it */
     uint64_t        letters_epoch;         /* that its dead letters belong to */
     uint64_t        sink_rows;             /* that it was given in this run */
-    latency        *latency;               /* sinks: how long rows took (latency.c) */
+    latency        *latency;               /* sinks and views: how long rows took (latency.c) */
     WR_ARR(uint32_t) again;                /* sinks: letters that are to be put back, by index in the request; under turn_lock */
     uint32_t        again_next;
     bool            flush_always;          /* sinks: flushed even when checkpoints are on (they promise no more than at least once) */

@@ -246,6 +246,7 @@ wr_status node_push(node *n, uint32_t in, wr_batch *batch, wr_err *err) {
         if (status == WR_OK) latency_rows(n, live);
     } else {
         status = n->op->vt->on_batch(n->op, in, batch, &n->out.base, err);
+        if (n->latency && status == WR_OK) latency_rows(n, wr_batch_live(batch)); /* a view */
     }
     wr_batch_unref(batch);
     return node_located(n, status, err);
@@ -325,7 +326,7 @@ void node_turn_end(node *n, uint32_t source_index, uint64_t seq, int64_t wm_us, 
             c->ended_source = source_index;
             c->ended_seq = seq + 1;
             c->ctx.read_us = n->ctx.read_us;
-            if (c->sink) latency_turn(c);
+            if (c->latency) latency_turn(c);
             node_turn_end(c, source_index, seq, wm_us, idle);
             continue;
         }

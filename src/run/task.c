@@ -166,7 +166,7 @@ static wr_status take(task *t, uint32_t port_index, channel *c, wr_err *err) {
         int slot = source_slot(p->edge, m.source);
         p->next_seq[slot]++;
         p->src_wm[slot] = WR_MAX(p->src_wm[slot], m.wm_us);
-        if (t->head->sink) latency_turn(t->head);
+        if (t->head->latency) latency_turn(t->head);
         return take_watermark(t, &p->src_idle[slot], m.idle, err);
     }
     case MSG_WATERMARK:

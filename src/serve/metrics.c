@@ -62,6 +62,7 @@ static double seconds(int64_t us) { return (double)us / 1e6; }
 
 static wr_str table_name(const wr_pnode *n) {
     if (n->kind == WR_P_SOURCE) return n->source.table->name;
+    if (n->kind == WR_P_VIEW) return n->view.table->name;
     if (n->kind == WR_P_SINK) return n->sink.table ? n->sink.table->name : WR_STR("result");
     return WR_STR("");
 }
@@ -168,7 +169,7 @@ static void source_ended(page *p) { EACH_SOURCE(p, q) begin_table(p, q->node), e
 /* ---- sinks ---- */
 static void sink_time_lag(page *p) {
     EACH_NODE(p, n)
-        if (n->node->kind == WR_P_SINK && is_time(n->watermark_us)) begin_table(p, n->node), end(p, seconds(p->s->wall_us - n->watermark_us));
+        if ((n->node->kind == WR_P_SINK || n->node->kind == WR_P_VIEW) && is_time(n->watermark_us)) begin_table(p, n->node), end(p, seconds(p->s->wall_us - n->watermark_us));
 }
 static void latency(page *p) {
     static const struct { const char *le; uint64_t us; } bounds[] = {{"0.001", 1000}, {"0.0025", 2500}, {"0.005", 5000}, {"0.01", 10000}, {"0.025", 25000}, {"0.05", 50000}, {"0.1", 100000},
