@@ -218,6 +218,15 @@ static void split_columns(const audit *a, audit_output *o) {
     }
 }
 
+static void mark_inputs(const audit *a, const wr_pnode *sink, bool *from) {
+    from[sink->index] = true;
+    for (uint32_t i = sink->index + 1; i-- > 0;) {
+        const wr_pnode *n = a->plan->nodes.at[i];
+        for (uint32_t k = 0; from[i] && k < n->n_inputs; k++) from[n->inputs[k].node->index] = true;
+        for (uint32_t k = 0; from[i] && k < n->n_union; k++) from[n->union_inputs[k].node->index] = true;
+    }
+}
+
 static void add_output(audit *a, const wr_pnode *sink) {
     wr_arena        *arena = a->report->arena;
     const wr_table  *t = sink->sink.table;
@@ -226,12 +235,15 @@ static void add_output(audit *a, const wr_pnode *sink) {
     audit_output     o = {.table = t, .sink = sink, .time_col = -1, .from_us = WR_TIME_MIN, .to_us = WR_TIME_MAX, .unsteady = from->unsteady, .forgets = from->forgets, .sheds = from->sheds, .report = a->report->outputs.n};
     for (uint32_t i = 0; i < a->outputs.n; i++) {
         if (a->outputs.at[i].table != t) continue;
+        mark_inputs(a, sink, a->outputs.at[i].from);
         if (!a->outputs.at[i].unsteady) a->outputs.at[i].unsteady = o.unsteady; /* another INSERT into the same table */
         return;
     }
     wr_field *fields = wr_new_n(arena, wr_field, t->n_columns + 1);
     o.column = wr_new_n(arena, uint32_t, t->n_columns + 1);
     o.cols = wr_new_n(arena, audit_col, t->n_columns + 1);
+    o.from = wr_arena_calloc(arena, a->plan->nodes.n + 1);
+    mark_inputs(a, sink, o.from);
     for (uint32_t i = 0; i < t->n_columns; i++) {
         int at = t->columns[i].kind == WR_COLUMN_PHYSICAL ? wr_schema_find(w, t->columns[i].name) : -1;
         if (at < 0) continue;
@@ -298,6 +310,23 @@ static wr_status no_time(const audit_output *o, const char *asked, wr_err *err) 
     wr_sbuf_free(&list);
     wr_free(names);
     return WR_USER;
+}
+
+static void leave_untimed(audit *a, bool *muted) {
+    uint32_t kept = 0;
+    if (!a->o->only_timed || (!a->o->from && !a->o->to)) return;
+    for (uint32_t i = 0; i < a->outputs.n; i++) {
+        audit_output o = a->outputs.at[i];
+        if (find_time(&o) < 0) {
+            audit_note(a, "output %.*s has no time column and is left out", WR_FMT(o.table->name));
+            for (uint32_t k = 0; k < a->plan->nodes.n; k++) muted[k] |= a->plan->nodes.at[k]->kind == WR_P_SINK && a->plan->nodes.at[k]->sink.table == o.table;
+            continue;
+        }
+        a->report->outputs.at[kept] = a->report->outputs.at[o.report];
+        o.report = kept;
+        a->outputs.at[kept++] = o;
+    }
+    a->outputs.n = a->report->outputs.n = kept;
 }
 
 static wr_status find_period(audit *a, audit_output *o, wr_err *err) {
@@ -575,6 +604,8 @@ static wr_status read_outputs(audit *a, wr_err *err) {
 /* ---- all of it ---- */
 static wr_status audit_steps(audit *a, bool *muted, wr_err *err) {
     WR_TRY(find_outputs(a, muted, err));
+    if (!a->outputs.n) return WR_OK;
+    leave_untimed(a, muted);
     if (!a->outputs.n) return WR_OK;
     for (uint32_t i = 0; i < a->outputs.n; i++) WR_TRY(find_period(a, &a->outputs.at[i], err));
     WR_TRY(find_ranges(a, err));

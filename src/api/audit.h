@@ -83,6 +83,7 @@ typedef struct wr_audit_report {
 typedef struct wr_audit_opts {
     const char *from, *to;      /* both NULL: everything, to the end of the log */
     const char *outputs;        /* names with commas; NULL: all */
+    bool        only_timed;     /* outputs without a time column are left out, with a note, where a period is given */
     const char *time_column;    /* NULL: found by the plan */
     uint32_t    accepted;       /* bits by reason: such differences are shown and counted, and leave the report equal */
     uint32_t    limit;          /* of differences of an output, and of late, refused and unmatched rows, that are kept */

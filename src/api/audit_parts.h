@@ -48,6 +48,7 @@ typedef struct audit_output {   /* an output at work; report: index in report->o
     bool             by_key;    /* the key replaces; else rows with the same key are a bag */
     int              time_col;  /* -1 */
     int64_t          from_us, to_us;
+    bool            *from;      /* by plan index: nodes that its rows come from */
     audit_col       *cols;      /* of each column compared */
     const char      *unsteady, *forgets, *sheds;
 } audit_output;

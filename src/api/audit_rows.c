@@ -176,17 +176,18 @@ static int column_fits(const audit *a, const audit_output *o, uint32_t col, wr_s
     const audit_col *c = &o->cols[col];
     for (uint32_t i = 0; i < c->n_ids; i++)
         if (c->ids[i] >> 16 == late->node->index) return wr_str_eq(cell, cell_at(late->text, c->ids[i] & 0xFFFF)) ? 1 : -1;
-    int64_t us, ts = late->ts_us;
+    int64_t us, ts = late->ts_us, wm = late->wm_us;
     int32_t nanos;
     bool    zoned;
     if (c->window == AUDIT_NO_WINDOW || c->session || !late->node->source.rowtime || !wr_parse_timestamp(cell, &us, &nanos, &zoned)) return 0;
-    if (late->node->source.rowtime->type.id == WR_T_TIMESTAMP_LTZ) ts = wr_tz_to_local(a->plan->tz, ts); /* cells show what the clock on the wall showed */
+    if (late->node->source.rowtime->type.id == WR_T_TIMESTAMP_LTZ) ts = wr_tz_to_local(a->plan->tz, ts), wm = wr_tz_to_local(a->plan->tz, wm); /* cells show what the clock on the wall showed */
     int64_t from = c->window == AUDIT_WINDOW_START ? us : us - c->size_us; /* of a window_time: a millisecond too early */
-    return ts >= from && ts < from + c->size_us ? 1 : -1;
+    return ts >= from && ts < from + c->size_us && wm >= from + c->size_us - 2000 ? 1 : -1; /* the window had closed */
 }
 static bool fits(const audit *a, const audit_shown *s, const noted *late) {
     const audit_output *o = &a->outputs.at[s->output];
     bool any = false;
+    if (!o->from[late->node->index]) return false;
     for (uint32_t k = 0; k < o->n_key; k++) {
         int one = column_fits(a, o, o->key[k], cell_at(s->key, k), late);
         if (one < 0) return false;

@@ -38,6 +38,7 @@ static const page pages[] = {
      "      --tail           wait for more at the end of a file, whatever the tables say\n"
      "      --until-idle 5s  end when no new input came for so long\n"
      "      --batch-rows N   rows that travel together, 1 to 2048\n"
+     "      --audit-every 1h --audit-lag 10min   audit each period of event time ('weir help audit') when the watermark is so far past its end; default lag: 1 min\n"
      "      --ui HOST:PORT   dashboard and reports over HTTP while the job runs (127.0.0.1:0 takes a free port)\n"
      "      --pg HOST:PORT   materialized views for PostgreSQL clients (psql, JDBC, psycopg, Grafana); --pg-cert FILE --pg-key FILE: with TLS\n"
      "      --users FILE     who may ask: lines of name, role and secret ('weir users' makes them); else only this machine can, and anybody on it\n"

@@ -3,6 +3,7 @@
  * Signals    the first SIGINT or SIGTERM asks the session to stop (checkpoint, if there is a state directory, then a clean end); the second
  *            ends the process at once. A write to a closed pipe on stdout stops the job without a word.
  * Thread     the job is coordinated on the main thread; handlers only set atomics.                                          */
+#include "auditor.h"
 #include "cli.h"
 #include "watch.h"
 #include "http/http.h"
@@ -17,7 +18,7 @@
 extern const char *malloc_conf;
 const char *malloc_conf = "background_thread:true,dirty_decay_ms:500,muzzy_decay_ms:0,percpu_arena:percpu,abort_conf:false";
 
-enum { KEEP_SERVING_US = 50000 };
+enum { KEEP_SERVING_US = 50000, AUDIT_LAG_US = 60000000 };
 
 static _Atomic(wr_session *) running;
 static volatile sig_atomic_t pipe_closed, signals_seen;
@@ -66,14 +67,15 @@ static const struct option OPTIONS[] = {
     {"contracts", required_argument, NULL, OPT_CONTRACTS}, {"strict", no_argument, NULL, OPT_STRICT},
     {"ui", required_argument, NULL, OPT_UI},       {"slo", required_argument, NULL, OPT_SLO},
     {"alert-webhook", required_argument, NULL, OPT_WEBHOOK}, {"otel", required_argument, NULL, OPT_OTEL},
+    {"audit-every", required_argument, NULL, OPT_AUDIT_EVERY}, {"audit-lag", required_argument, NULL, OPT_AUDIT_LAG},
     {"keep-serving", no_argument, NULL, OPT_KEEP_SERVING},
     {"pg", required_argument, NULL, OPT_PG}, {"pg-cert", required_argument, NULL, OPT_PG_CERT}, {"pg-key", required_argument, NULL, OPT_PG_KEY}, {"users", required_argument, NULL, OPT_USERS_FILE},
     {"help", no_argument, NULL, 'h'},              {0},
 };
 
-typedef struct run_flags { bool final_rows, changelog, jsonl, replay, strict, keep_serving; uint64_t runs, seed; const char *contracts, *ui, *pg, *pg_cert, *pg_key, *users; watch_flags watch; } run_flags;
+typedef struct run_flags { bool final_rows, changelog, jsonl, replay, strict, keep_serving; uint64_t runs, seed; const char *contracts, *ui, *pg, *pg_cert, *pg_key, *users; watch_flags watch; int64_t audit_every_us, audit_lag_us; } run_flags;
 
-typedef struct runner { watch watch; wr_serve *serve; watch_kept kept; bool keep_serving; } runner; /* who hears of the job */
+typedef struct runner { watch watch; wr_serve *serve; watch_kept kept; bool keep_serving; auditor *audits; const wr_job_plan *plan; } runner; /* who hears of the job */
 
 static int take_format(const char *value, run_flags *flags) {
     if (!strcmp(value, "table")) flags->jsonl = false;
@@ -116,6 +118,13 @@ static int take_serving(const char *command, int opt, const char *value, run_fla
     return 0;
 }
 
+static int take_audit(const char *command, int opt, const char *value, run_flags *flags) {
+    int code = 0;
+    if (strcmp(command, "run") != 0) return usage_error(command, "--audit-every and --audit-lag go with 'weir run'");
+    (void)take_duration(command, opt == OPT_AUDIT_EVERY ? "--audit-every" : "--audit-lag", value, opt == OPT_AUDIT_EVERY ? &flags->audit_every_us : &flags->audit_lag_us, &code);
+    return code;
+}
+
 /* -1: go on; else the exit code. */
 static int parse(int argc, char **argv, const char *command, job_args *args, run_flags *flags) {
     opterr = 0;
@@ -129,6 +138,7 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
         else if (opt == OPT_SLO || opt == OPT_WEBHOOK || opt == OPT_OTEL) code = take_watch(command, opt, optarg, &flags->watch);
         else if (opt == OPT_KEEP_SERVING && strcmp(command, "run")) code = usage_error(command, "--keep-serving goes with 'weir run'");
         else if (opt == OPT_KEEP_SERVING) flags->keep_serving = true;
+        else if (opt == OPT_AUDIT_EVERY || opt == OPT_AUDIT_LAG) code = take_audit(command, opt, optarg, flags);
         else if (opt == OPT_FINAL) flags->final_rows = true;
         else if (opt == OPT_CHANGELOG) flags->changelog = true;
         else if (opt == OPT_REPLAY || opt == OPT_RUNS || opt == OPT_SEED) code = take_replay(command, opt, optarg, flags);
@@ -147,6 +157,7 @@ static int parse(int argc, char **argv, const char *command, job_args *args, run
     if ((flags->runs || flags->seed) && !flags->replay) return usage_error(command, "--runs and --seed go with --replay");
     if ((flags->pg_cert || flags->pg_key) && !flags->pg) return usage_error(command, "--pg-cert and --pg-key go with --pg");
     if (flags->users && !flags->pg && !flags->ui) return usage_error(command, "--users goes with --ui or --pg");
+    if (flags->audit_lag_us && !flags->audit_every_us) return usage_error(command, "--audit-lag goes with --audit-every");
     if (args->opts.fresh && !args->opts.state_dir) return usage_error(command, "--fresh goes with --state-dir");
     return -1;
 }
@@ -235,6 +246,7 @@ static wr_session *script_again(void *arg) {
 
 static void on_start(void *arg, const wr_job_plan *plan, wr_job *job) {
     runner *r = arg;
+    r->plan = plan;
     watch_start(&r->watch, plan, job);
     wr_serve_start(r->serve, plan, job);
 }
@@ -243,6 +255,7 @@ static void on_tick(void *arg, wr_job *job) {
     runner *r = arg;
     watch_tick(&r->watch, job);
     wr_serve_tick(r->serve, job);
+    auditor_tick(r->audits, r->plan, job, r->serve);
 }
 
 static bool is_last(const wr_session *session, const wr_job_plan *plan) {
@@ -307,10 +320,14 @@ int cmd_run(int argc, char **argv) {
         wr_session *session = job_session(&args, "run", &code);
         w->session = session;
         if (session && !(code = open_serve(&r, &args, &flags))) {
+            auditor_opts audits = {.every_us = flags.audit_every_us, .lag_us = flags.audit_lag_us ? flags.audit_lag_us : AUDIT_LAG_US, .script = script_again, .script_arg = &args,
+                                   .memory_bytes = wr_session_memory(session), .json = args.json, .quiet = args.quiet, .checkpoints = args.opts.state_dir != NULL};
+            if (audits.every_us) r.audits = auditor_new(&audits);
             catch_signals(session);
             code = run_session(session, &r, &args, &flags, argc, argv);
             atomic_store(&running, NULL);
         }
+        auditor_free(r.audits);
         wr_serve_close(r.serve);
         watch_close(&r.kept);
         wr_session_free(session);

@@ -20,6 +20,7 @@ struct wr_serve {
     wr_history        *history;
     struct serve_asks *asks;           /* ask.c */
     struct replays    *replays;        /* ui_api.c */
+    wr_sbuf            audit;          /* audit.c */
     /* watching.c */
     wr_serve_watch_opts watch;
     poster            *webhook, *otlp; /* NULL: not wanted */
@@ -70,6 +71,7 @@ void    alerts_json(const alerts *a, wr_sbuf *out);
 void    traces_look(wr_serve *serve, const wr_job_status *s);
 
 /* One answer a path; they are listed in serve.c. */
+void serve_audit(const serve_ask *ask, wr_http_out *out);
 void serve_history(const serve_ask *ask, wr_http_out *out);
 void serve_letters(const serve_ask *ask, wr_http_out *out);
 void serve_replay(const serve_ask *ask, wr_http_out *out);       /* POST asks, GET tells what became of it */

@@ -7,6 +7,7 @@ typedef struct served { const char *path; void (*answer)(const serve_ask *ask, w
 static const served PATHS[] = {
     {"/api/query", serve_query_get, "rows of views: POST {\"sql\": \"SELECT ...\"}", true},
     {"/api/status", serve_status, "all that is known of the job", false},
+    {"/api/audit", serve_audit, "audits of closed periods (--audit-every), and the last report", false},
     {"/api/history", serve_history, "memory, state and rows since the run began", false},
     {"/api/letters", serve_letters, "dead letters, the newest first", false},
     {"/api/replay", serve_replay, "what became of letters that POST asked to put back", true},
@@ -165,6 +166,7 @@ void wr_serve_close(wr_serve *s) {
     wr_observer_free(s->observer);
     wr_history_free(s->history);
     serve_replays_free(s);
+    wr_sbuf_free(&s->audit);
     wr_mutex_free(s->lock);
     wr_free(s);
 }

@@ -39,5 +39,7 @@ void        wr_serve_tick(wr_serve *serve, wr_job *job);
 void        wr_serve_failed(wr_serve *serve, const wr_err *err); /* before the end: why */
 void        wr_serve_end(wr_serve *serve, wr_job *job);   /* no answer looks at the job when this returns */
 
+void        wr_serve_audit(wr_serve *serve, wr_str json); /* what /api/audit answers from now on */
+
 typedef struct wr_metric { const char *name, *type, *labels, *help; } wr_metric;
 const wr_metric *wr_serve_metric(size_t i);              /* the families of /metrics but weir_build_info, for the documents; NULL: behind the last */

@@ -434,4 +434,5 @@ int64_t wr_peak_rss_bytes(void) { /* not ru_maxrss: that one starts with what th
     return kib * 1024;
 }
 
+void    wr_thread_yields(void) { (void)setpriority(PRIO_PROCESS, 0, 10); } /* Linux: of the thread */
 int64_t wr_cpu_time_us(void) { return clock_us(CLOCK_PROCESS_CPUTIME_ID); }

@@ -83,6 +83,7 @@ const char *wr_library_own(const char *file, char path[4096]);
 /* To standard output or standard error, as much as there is room for until wait_us is over. */
 wr_status wr_stream_write(int fd, const void *buf, size_t len, int64_t wait_us, size_t *written, wr_err *err);
 int       wr_cpu_count(void);
+void      wr_thread_yields(void);   /* from now on this thread and those that it makes come after others */
 uint64_t  wr_ram_bytes(void);       /* of the machine, or of the control group that this process is in */
 int64_t   wr_rss_bytes(void);       /* of this process, now */
 int64_t   wr_peak_rss_bytes(void);
