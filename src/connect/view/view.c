@@ -184,6 +184,7 @@ wr_view *wr_view_set_add(wr_view_set *set, const wr_view_def *def) {
     }
     v->of_set = set->views;
     set->views = v;
+    if (set->opts.hidden) return v;
     forget_where(same_place, v);
     lock_registry();
     if (last_view) last_view->next = v;
@@ -204,6 +205,7 @@ void wr_view_set_end(wr_view_set *s) {
 void wr_view_set_close(wr_view_set *s) {
     if (!s) return;
     wr_view_set_end(s);
+    for (wr_view *v = s->opts.hidden ? s->views : NULL, *next; v; v = next) next = v->of_set, wr_view_unref(v);
     s->views = NULL;
     if (!s->opts.owner) forget_where(of_set, s);
     set_unref(s);

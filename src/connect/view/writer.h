@@ -24,6 +24,7 @@ typedef struct wr_view_set_opts {
     int64_t     keep_us;                 /* and their age; 0: a minute */
     int64_t     pin_bytes;               /* what pins may hold of old versions, 0: a default; then the oldest is taken away */
     const void *owner;                   /* who forgets them; NULL: close does */
+    bool        hidden;                  /* nobody finds them by name: of a run beside the job (an audit) */
 } wr_view_set_opts;
 wr_view_set *wr_view_set_new(const wr_view_set_opts *opts);
 wr_view     *wr_view_set_add(wr_view_set *set, const wr_view_def *def);   /* borrowed: the set holds it. Readers see it from now on */
