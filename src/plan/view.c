@@ -90,15 +90,28 @@ static bool same_columns(const uint32_t *a, uint32_t n_a, const uint32_t *b, uin
     return n_a == n_b;
 }
 
+/* Is there never more than one row of a key, not even for a moment? Where rows were exchanged by other columns on their way, the row after a change may come before the one that it
+ * replaces is taken back. The operators named here put that right. */
+static bool is_firm(phys *h, const wr_pnode *n) {
+    if (!ph_info(h, n)->updating) return true;
+    if (!ph_by_key(h, n)) return false;
+    switch (n->kind) {
+    case WR_P_GROUP_AGG: case WR_P_WINDOW_AGG: case WR_P_NORMALIZE: case WR_P_DEDUP: return true;
+    case WR_P_TOP_N: return n->top_n.rank == WR_RANK_ROW_NUMBER && n->top_n.last == 1 && same_columns(n->upsert_key, n->n_upsert_key, n->top_n.keys, n->top_n.n_keys);
+    case WR_P_CALC: case WR_P_WINDOW_TVF: return is_firm(h, n->inputs[0].node);
+    default: return false;
+    }
+}
+
 void ph_view(phys *h, const lsink *s, wr_pnode *in) {
     pl       *p = h->p;
     wr_p_view v = {.table = s->table};
     uint32_t *key, n_key, *all = wr_new_n(p->arena, uint32_t, in->schema.n + 1);
     if (!read_key(p, s->table, &in->schema, &key, &n_key) || !read_retention(p, s->table, in, &v)) return;
     const pinfo *f = ph_info(h, in);
-    bool         by_key = ph_by_key(h, in) && in->n_upsert_key;
-    if (n_key && f->updating && !(by_key && same_columns(in->upsert_key, in->n_upsert_key, key, n_key))) in = ph_normalize(h, in, key, n_key, true, s->at);
-    else if (!n_key && by_key) key = (uint32_t *)(uintptr_t)in->upsert_key, n_key = in->n_upsert_key;
+    bool         known = f->has_key && in->n_upsert_key, same = known && (!n_key || same_columns(in->upsert_key, in->n_upsert_key, key, n_key));
+    if (!n_key && known) key = (uint32_t *)(uintptr_t)in->upsert_key, n_key = in->n_upsert_key;
+    if (n_key && f->updating && !(same && is_firm(h, in))) in = ph_normalize(h, in, key, n_key, true, s->at);
     f = ph_info(h, in);
     for (uint32_t i = 0; i < in->schema.n; i++) all[i] = i;
     v.n_key = n_key, v.key = key;
