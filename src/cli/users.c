@@ -1,6 +1,7 @@
 /* cli/users.c: `weir users NAME [reader|admin]`: a line for the file of --users, with a verifier of the secret that is read from standard input. */
 #include "cli.h"
 #include "serve/users.h"
+#include <getopt.h>
 #include <stdio.h>
 #include <termios.h>
 #include <unistd.h>
@@ -23,9 +24,16 @@ static bool read_secret(char *out, size_t size) {
 
 int cmd_users(int argc, char **argv) {
     char        secret[1024];
-    const char *name = argc > 1 ? argv[1] : NULL, *role = argc > 2 ? argv[2] : "reader";
-    if (name && (!strcmp(name, "--help") || !strcmp(name, "-h"))) return help_command("users", stdout), finish_stdout(CLI_OK);
-    if (!name || argc > 3 || name[strcspn(name, " \t#")] || (strcmp(role, "reader") && strcmp(role, "admin"))) return usage_error("users", "expected: weir users NAME [reader|admin]");
+    static const struct option OPTIONS[] = {{"help", no_argument, NULL, 'h'}, {0}};
+    opterr = 0;
+    optind = 1;
+    for (int opt; (opt = getopt_long(argc, argv, ":h", OPTIONS, NULL)) != -1;) {
+        if (opt == 'h') return help_command("users", stdout), finish_stdout(CLI_OK);
+        return wrong_option("users", argv, opt);
+    }
+    argc -= optind, argv += optind;
+    const char *name = argc > 0 ? argv[0] : NULL, *role = argc > 1 ? argv[1] : "reader";
+    if (!name || argc > 2 || name[strcspn(name, " \t#")] || (strcmp(role, "reader") && strcmp(role, "admin"))) return usage_error("users", "expected: weir users NAME [reader|admin]");
     if (!read_secret(secret, sizeof secret)) return usage_error("users", "the secret is a line of standard input without blanks");
     wr_scram scram;
     wr_sbuf  text = {0};
