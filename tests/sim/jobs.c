@@ -33,6 +33,9 @@ static const struct { const char *name, *sql; } list[] = {
     {"group by", TO_STORE("k INT, n BIGINT, s BIGINT, d DECIMAL(38,2), lo BIGINT, hi BIGINT, u BIGINT")
                  "INSERT INTO o SELECT k, COUNT(*), SUM(v), SUM(d), MIN(v), MAX(v), COUNT(DISTINCT name) FROM a GROUP BY k;"},
     {"group of groups", TO_STORE("n BIGINT, g BIGINT") "INSERT INTO o SELECT n, COUNT(*) FROM (SELECT k, name, COUNT(*) AS n FROM a GROUP BY k, name) GROUP BY n;"},
+    {"views beside a sink", TO_STORE("n BIGINT, g BIGINT") "CREATE MATERIALIZED VIEW groups AS SELECT k, name, COUNT(*) AS n FROM a GROUP BY k, name;\n"
+                            "CREATE MATERIALIZED VIEW late WITH ('retention' = '30 s') AS SELECT id, v, ts FROM a;\n"
+                            "INSERT INTO o SELECT n, COUNT(*) FROM groups GROUP BY n;"},
     {"group of changes", TO_STORE("g INT, n BIGINT, s BIGINT, lo BIGINT, hi BIGINT") "INSERT INTO o SELECT g, COUNT(*), SUM(v), MIN(v), MAX(v) FROM cdc GROUP BY g;"},
     {"changes to debezium", "CREATE TABLE o (g INT, n BIGINT, s BIGINT) WITH ('connector'='filesystem','path'='/out/o','format'='debezium-json');\n"
                             "INSERT INTO o SELECT g, COUNT(*), SUM(v) FROM up GROUP BY g;"},
