@@ -21,9 +21,9 @@ export function span(us: number | null | undefined): string {
   if (a < 1000) return `${sign}${Math.round(a)} \u00b5s`;
   if (a < 1e6) return `${sign}${a < 1e5 ? (a / 1e3).toFixed(1) : Math.round(a / 1e3)} ms`;
   if (a < 60e6) return `${sign}${(a / 1e6).toFixed(1)} s`;
-  if (a < 3600e6) return `${sign}${Math.floor(a / 60e6)} min ${Math.floor(a / 1e6) % 60} s`;
-  if (a < 86400e6) return `${sign}${Math.floor(a / 3600e6)} h ${Math.floor(a / 60e6) % 60} min`;
-  return `${sign}${Math.floor(a / 86400e6)} d ${Math.floor(a / 3600e6) % 24} h`;
+  const two = (big: number, unit: string, small: number, of: number, name: string) => { const rest = Math.floor(a / small) % of; return `${sign}${Math.floor(a / big)} ${unit}${rest ? ` ${rest} ${name}` : ''}`; };
+  if (a < 3600e6) return two(60e6, 'min', 1e6, 60, 's');
+  return a < 86400e6 ? two(3600e6, 'h', 60e6, 60, 'min') : two(86400e6, 'd', 3600e6, 24, 'h');
 }
 export function when(us: number | null | undefined): string {
   if (us === null || us === undefined) return '\u2013';

@@ -32,7 +32,7 @@ function BoxText({ s, n, far, culprit: c }: { s: Status; n: Node; far: boolean; 
       {hot && <text class="hot" x={BOX_W - 10} y="18" text-anchor="end">{'\u25b2'} hot key</text>}
       <text class="name" x="10" y="37">{cut(many ? n.ops.map(x => x.kind).join(' \u2192 ') : first.title, 22)}</text>
       <text class="line" x="10" y="56">{rate(first.in_per_s)} in{'  \u2192  '}{rate(o.out_per_s)} out</text>
-      <text class="line soft" x="10" y="73">{o.watermark_us === null ? 'no event time' : when(o.watermark_us).slice(11) + (lagOf(s, o) ? ', ' + span(lagOf(s, o)).replace(/\.\d| 0 s$/g, '').replace('min', 'm') + ' behind' : '')}</text>
+      <text class="line soft" x="10" y="73">{o.watermark_us === null ? 'no event time' : when(o.watermark_us).slice(11) + (lagOf(s, o) ? ', ' + span(lagOf(s, o)).replace(/\.\d/, '').replace('min', 'm') + ' behind' : '')}</text>
       {bytesOf > 0 ? <text class="line soft" x="10" y="90">{bytes(bytesOf)}{sure > 0 ? ' of ' + bytes(sure) : ''}</text> : <text class="line soft" x="10" y="90">keeps nothing</text>}
       {sh && <g transform="translate(10 96)"><rect class="sh-bg" width={w} height="4" /><rect class="sh-busy" width={w * sh.busy} height="4" /><rect class="sh-outside" x={w * sh.busy} width={w * sh.outside} height="4" /><rect class="sh-blocked" x={w * (sh.busy + sh.outside)} width={w * sh.blocked} height="4" /></g>}
       </svg>
@@ -189,7 +189,7 @@ export function JobPane({ s }: { s: Status }) {
         { name: 'Waiting', num: true, hide: timeless, cell: o => percent(shares(o)?.waiting), key: o => shares(o)?.waiting ?? 0 },
         { name: 'Event time', num: true, cell: o => <Fig f={`op/${o.id}/watermark_us`} v={o.watermark_us} as={when} />, key: o => o.watermark_us ?? 0 },
         { name: 'State', num: true, cell: o => <Fig f={`op/${o.id}/account_bytes`} v={o.account_bytes} as={bytes} />, key: o => o.account_bytes },
-        { name: 'of its bill', cell: o => o.predicted_steady_bytes ? <><Meter share={o.account_bytes / o.predicted_steady_bytes} kind={stateKind(o)} label={`${percent(o.account_bytes / o.predicted_steady_bytes)} of the bill`} /> {percent(o.account_bytes / o.predicted_steady_bytes)}</> : '\u2013', key: o => o.predicted_steady_bytes ? o.account_bytes / o.predicted_steady_bytes : -1 },
+        { name: 'of its bill', cell: o => o.predicted_steady_bytes ? <span class="fig"><Meter share={o.account_bytes / o.predicted_steady_bytes} kind={stateKind(o)} label={`${percent(o.account_bytes / o.predicted_steady_bytes)} of the bill`} /> {percent(o.account_bytes / o.predicted_steady_bytes)}</span> : '\u2013', key: o => o.predicted_steady_bytes ? o.account_bytes / o.predicted_steady_bytes : -1 },
       ]} /></div>
       <h3>Hot keys</h3>
       <p class="explain">A key with more rows than one worker's fair share makes that worker the slow one.</p>

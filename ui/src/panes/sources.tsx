@@ -22,7 +22,7 @@ function Histogram({ buckets, name, label }: { buckets: LateBucket[]; name: stri
       <svg class="histogram" viewBox={`0 0 ${W} ${H}`} role="img" aria-label={`${label}: ` + buckets.filter(b => b.rows).map(b => `${b.up_to_us === null ? 'more' : b.up_to_us === 0 ? 'in order' : 'up to ' + span(b.up_to_us)} ${count(b.rows)}`).join(', ')}>
         {buckets.map((b, i) => <g key={i}><rect x={10 + i * w + 1} y={H - 26 - scale(b.rows)} width={Math.max(w - 2, 1)} height={scale(b.rows)} class={name}><title>{count(b.rows)} rows</title></rect>
           {b.rows > 0 && <text x={10 + i * w + w / 2} y={H - 30 - scale(b.rows)} text-anchor="middle" class="tiny">{short(b.rows)}</text>}
-          {<text x={10 + i * w + w / 2} y={H - 10} text-anchor="middle" class="tiny soft">{b.up_to_us === 0 ? '0' : b.up_to_us === null ? 'more' : span(b.up_to_us).replace(/\.0|( 0 (s|min|h))/g, '').replace('min', 'm').replace(' ', '')}</text>}</g>)}
+          {<text x={10 + i * w + w / 2} y={H - 10} text-anchor="middle" class="tiny soft">{b.up_to_us === 0 ? '0' : b.up_to_us === null ? 'more' : span(b.up_to_us).replace('.0', '').replace('min', 'm').replace(' ', '')}</text>}</g>)}
         <line x1="10" x2={W - 10} y1={H - 26} y2={H - 26} class="base" />
       </svg>
       <details><summary>As a table</summary><Table caption={label} rows={buckets.filter(b => b.rows)} id={b => String(b.up_to_us)} columns={[
