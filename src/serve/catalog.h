@@ -21,7 +21,7 @@ uint32_t  catalog_column(wr_str name);                  /* that of the columns o
 bool      catalog_has(wr_str schema, wr_str table);
 
 /* catalog_rewrite.c: one statement in SQLite's SQL. WR_UNSUPPORTED: what there is no way to say in it. */
-typedef struct catalog_rewritten { uint32_t n_items; wr_str *names; uint32_t *oids; } catalog_rewritten; /* of the first SELECT: names of its columns (ptr NULL: as SQLite says), types (0: not known) */
+typedef struct catalog_rewritten { uint32_t n_items; wr_str *names; uint32_t *oids, *from, *to; } catalog_rewritten; /* from, to: tokens, without the name */ /* of the first SELECT: names of its columns (ptr NULL: as SQLite says), types (0: not known) */
 catalog_rewritten catalog_items(wr_arena *arena, const pg_toks *toks);
 wr_status catalog_rewrite(wr_arena *arena, const pg_toks *toks, wr_sbuf *out, catalog_rewritten *info, wr_err *err);
 

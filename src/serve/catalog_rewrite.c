@@ -289,7 +289,7 @@ static bool ends_from(const pg_tok *t) {
 /* Words that are calls without parentheses, or other calls. */
 static const char *renamed(const pg_tok *t, bool call) {
     static const struct { const char *from, *to; bool bare; } words[] = {
-        {"current_schema", "current_schema()", true}, {"current_user", "pg_user()", true}, {"session_user", "pg_user()", true}, {"user", "pg_user()", true}, {"current_role", "pg_user()", true}, {"current_catalog", "current_database()", true},
+        {"current_schema", "current_schema()", true}, {"current_user", "pg_user()", true}, {"session_user", "pg_user()", true}, {"user", "pg_user()", true}, {"current_role", "pg_user()", true}, {"current_catalog", "current_database()", true}, {"current_timestamp", "now()", true}, {"localtimestamp", "now()", true},
         {"string_agg", "group_concat", false}, {"array_agg", "json_group_array", false}, {"json_agg", "json_group_array", false}, {"jsonb_agg", "json_group_array", false}, {"json_build_object", "json_object", false}, {"jsonb_build_object", "json_object", false}, {"json_build_array", "json_array", false}, {"jsonb_build_array", "json_array", false}, {"row_to_json", "json_quote", false}, {"greatest", "max", false}, {"least", "min", false}, {"substring", "substr", false}, {"char_length", "length", false},
         {"strpos", "instr", false}, {"position", "pg_position", false}, {"bool_and", "min", false}, {"bool_or", "max", false}, {"every", "min", false},
     };
@@ -534,7 +534,7 @@ static bool is_truth(const pg_tok *t) {
 }
 
 /* What a column of tokens [from, to) is called and is. */
-static void item_of(rewriter *r, uint32_t from, uint32_t to, wr_str *name, uint32_t *oid) {
+static void item_of(rewriter *r, uint32_t from, uint32_t to, wr_str *name, uint32_t *oid, uint32_t *behind) {
     const pg_tok *t = r->t;
     uint32_t      end = to, depth = 0, n_case = 0, head = from;
     bool          truth = false, number = true;
@@ -549,6 +549,7 @@ static void item_of(rewriter *r, uint32_t from, uint32_t to, wr_str *name, uint3
         truth |= !depth && !n_case && is_truth(&t[i]);
         number &= t[i].kind == PG_NUMBER || (t[i].kind == PG_OP && strchr("+-*", t[i].text.ptr[0]));
     }
+    *behind = end;
     if (end == from) return;
     uint32_t cast = 0;
     for (uint32_t i = from, d = 0; i < end; i++) {
@@ -568,6 +569,7 @@ static void item_of(rewriter *r, uint32_t from, uint32_t to, wr_str *name, uint3
             if (pg_is(&t[i], "then") && (pg_is(&t[i + 1], "true") || pg_is(&t[i + 1], "false"))) *oid = PG_BOOL;
     head = behind_schema(t, from);
     if (!*oid && is_call(&t[head]) && match(t, head + 1) + 1 == end) *oid = call_oid(&t[head]);
+    if (!*oid && (pg_is(&t[head], "current_timestamp") || pg_is(&t[head], "localtimestamp"))) *oid = PG_TIMESTAMPTZ;
     if (!*oid && (pg_is(&t[head], "current_user") || pg_is(&t[head], "current_schema") || pg_is(&t[head], "session_user"))) *oid = PG_NAME;
     bool sum = false;
     for (uint32_t i = from + 1, d = 0; i < end; i++) {
@@ -597,7 +599,7 @@ static void first_items(rewriter *r, catalog_rewritten *info) {
     const pg_tok *t = r->t;
     uint32_t      i = 0, depth = 0, n = 0;
     WR_ARR(wr_str) names = {0};
-    WR_ARR(uint32_t) oids = {0};
+    WR_ARR(uint32_t) oids = {0}, froms = {0}, tos = {0};
     for (; t[i].kind != PG_END && (depth || !pg_is(&t[i], "select")); i++) depth += pg_is_char(&t[i], '(') ? 1 : pg_is_char(&t[i], ')') ? -1u : 0;
     if (t[i].kind == PG_END) return;
     i++;
@@ -608,16 +610,18 @@ static void first_items(rewriter *r, catalog_rewritten *info) {
         depth -= pg_is_char(&t[i], ')') || pg_is_char(&t[i], ']');
         if (!end && (depth || !pg_is_char(&t[i], ','))) continue;
         wr_str   name;
-        uint32_t oid;
+        uint32_t oid, behind = from;
         if (i > from && pg_is_op(&t[i - 1], "*") && (i - 1 == from || pg_is_char(&t[i - 2], '.'))) return; /* names are SQLite's */
-        item_of(r, from, i, &name, &oid);
+        item_of(r, from, i, &name, &oid, &behind);
+        wr_arr_apush(r->arena, &froms, from);
+        wr_arr_apush(r->arena, &tos, behind);
         wr_arr_apush(r->arena, &names, name);
         wr_arr_apush(r->arena, &oids, oid);
         n++;
         if (end) break;
         from = i + 1;
     }
-    *info = (catalog_rewritten){n, names.at, oids.at};
+    *info = (catalog_rewritten){n, names.at, oids.at, froms.at, tos.at};
 }
 
 catalog_rewritten catalog_items(wr_arena *arena, const pg_toks *toks) {

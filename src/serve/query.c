@@ -113,7 +113,7 @@ static void look_up(query *q, bool *from, bool *system) {
 }
 
 /* ---- what a value stands beside ---- */
-static bool column_type(const query *q, const pg_tok *t, wr_type *out) {
+bool query_column(const query *q, const pg_tok *t, wr_type *out) {
     bool   found = false;
     wr_str name = t->kind == PG_QUOTED ? pg_name(q->arena, t) : t->text;
     if (!pg_is_name(t)) return false;
@@ -140,18 +140,18 @@ bool query_context(const query *q, uint32_t i, wr_type *out) {
     if (pg_is_op(&t[i + 1], "::")) return query_pg_type(&t[i + 2], &n, out);
     if (!i) return false;
     if (pg_is(&t[i - 1], "limit") || pg_is(&t[i - 1], "offset")) return *out = wr_type_of(WR_T_BIGINT), true;
-    if (is_comparison(&t[i - 1])) return i > 1 && column_type(q, &t[i - 2], out);
+    if (is_comparison(&t[i - 1])) return i > 1 && query_column(q, &t[i - 2], out);
     if (is_comparison(&t[i + 1])) {
         uint32_t c = i + 2;
         while (pg_is_name(&t[c]) && pg_is_char(&t[c + 1], '.')) c += 2;
-        return column_type(q, &t[c], out);
+        return query_column(q, &t[c], out);
     }
-    if (pg_is(&t[i - 1], "between")) return i > 1 && column_type(q, &t[i - (pg_is(&t[i - 2], "not") ? 3 : 2)], out);
-    if (pg_is(&t[i - 1], "and") && i > 3 && pg_is(&t[i - 3], "between")) return column_type(q, &t[i - (pg_is(&t[i - 4], "not") ? 5 : 4)], out);
+    if (pg_is(&t[i - 1], "between")) return i > 1 && query_column(q, &t[i - (pg_is(&t[i - 2], "not") ? 3 : 2)], out);
+    if (pg_is(&t[i - 1], "and") && i > 3 && pg_is(&t[i - 3], "between")) return query_column(q, &t[i - (pg_is(&t[i - 4], "not") ? 5 : 4)], out);
     uint32_t at = i - 1; /* IN (a, b, ... */
     while (at > 1 && (pg_is_char(&t[at], ',') || t[at].kind == PG_NUMBER || pg_is_text(&t[at]) || t[at].kind == PG_PARAM)) at--;
     if (!pg_is_char(&t[at], '(') || at < 2 || !pg_is(&t[at - 1], "in")) return false;
-    return column_type(q, &t[at - (pg_is(&t[at - 2], "not") && at > 2 ? 3 : 2)], out);
+    return query_column(q, &t[at - (pg_is(&t[at - 2], "not") && at > 2 ? 3 : 2)], out);
 }
 
 /* ---- statements ---- */
@@ -191,6 +191,10 @@ static wr_status choose(query *q, wr_err *err) {
     look_up(q, &from, &system);
     if (system && q->n_views) return query_fail_at(t, err, "0A000", "a view cannot be joined with a table of the catalogue");
     q->way = QUERY_SESSION;
+    bool times = false; /* SQLite has no times: what is done with one is for weir */
+    for (uint32_t i = 0; q->toks.list.n > 6 && t[i].kind != PG_END; i++)
+        times |= pg_is(&t[i], "now") || pg_is(&t[i], "current_timestamp") || pg_is(&t[i], "current_date") || pg_is(&t[i], "interval") || pg_is(&t[i], "timestamp") || pg_is(&t[i], "timestamptz") || pg_is(&t[i], "date") || pg_is(&t[i], "extract");
+    if (!from && times) return WR_OK;
     if (system || (!from && !q->n_views && !pg_is(t, "explain"))) q->way = QUERY_CATALOG;
     return WR_OK;
 }

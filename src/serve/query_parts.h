@@ -38,6 +38,7 @@ struct query_snapshot { _Atomic uint32_t refs; uint32_t n; wr_view *views[QUERY_
 wr_view_cut *query_snapshot_cut(const query_snapshot *snapshot, const wr_view *view);
 /* What the token is compared with is a column of a view: its type; false: it is not. */
 bool query_context(const query *q, uint32_t tok, wr_type *out);
+bool query_column(const query *q, const pg_tok *t, wr_type *out); /* a name of a column of one of the views, of one type in all of them */
 /* A type as PostgreSQL writes it, from the token `at` on; *next: behind it. */
 bool query_pg_type(const pg_tok *t, uint32_t *next, wr_type *out);
 wr_status query_fail_at(const pg_tok *t, wr_err *err, const char *code, const char *fmt, ...) WR_PRINTF(4, 5);

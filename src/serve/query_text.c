@@ -3,6 +3,7 @@
  * Idea       a list of pieces; what stands behind its operand in PostgreSQL (:: ~ ILIKE) is put around the piece or pieces that are the operand, found by
  *            walking back over one primary expression. Every piece remembers its place, so that messages point into what the client sent.
  * Safe       the answer is made of whole tokens: no text of the client's is copied over their bounds, comments are gone, and there is no ';'.        */
+#include "serve/catalog.h"
 #include "serve/pg_pieces.h"
 #include "serve/query_parts.h"
 #include "sql/sql.h"
@@ -16,6 +17,8 @@ typedef struct writer {
     pg_pieces       out;
     struct { wr_str close; bool cast; } paren[200]; /* what an open parenthesis gets when it closes; it is a CAST's */
     uint32_t        depth;
+    bool            grouping, inside;  /* behind GROUP BY of the outermost query; in an item that is put there */
+    catalog_rewritten items;           /* of its list of columns */
 } writer;
 
 static void put(writer *w, wr_str text, uint32_t at) { pg_piece_put(&w->out, text, at); }
@@ -211,6 +214,9 @@ static wr_status word(writer *w, uint32_t *i, wr_err *err) {
     wr_type       type;
     uint32_t      n;
     bool          not_before = *i && pg_is(t - 1, "not");
+    if (!w->depth && (pg_is(t, "union") || pg_is(t, "intersect") || pg_is(t, "except"))) w->items.n_items = 0; /* they are the first SELECT's */
+    if (!w->depth && pg_is(t, "group") && pg_is(t + 1, "by")) w->grouping = true;
+    if (!w->depth && (pg_is(t, "having") || pg_is(t, "order") || pg_is(t, "limit") || pg_is(t, "union") || pg_is(t, "window") || pg_is(t, "offset") || pg_is(t, "fetch"))) w->grouping = false;
     if (pg_is(t, "ilike")) {
         if (not_before) w->out.list.n--;
         return matching(w, i, true, true, not_before, err);
@@ -267,8 +273,30 @@ static wr_status punctuation(writer *w, uint32_t *i, wr_err *err) {
     return WR_OK;
 }
 
+static wr_status token(writer *w, uint32_t *i, wr_err *err);
+
+/* GROUP BY 1, and by the name of a column of the list: PostgreSQL means what stands there. */
+static bool grouped(writer *w, uint32_t *i, wr_status *status, wr_err *err) {
+    const pg_tok *t = &w->q->toks.list.at[*i];
+    uint32_t      item = UINT32_MAX;
+    wr_type       column;
+    if (!w->grouping || w->inside || w->depth || !*i || !(pg_is(t - 1, "by") || pg_is_char(t - 1, ',')) || !(t[1].kind == PG_END || t[1].kind == PG_WORD || pg_is_char(t + 1, ','))) return false;
+    if (t->kind == PG_NUMBER) item = (uint32_t)small_number(t) - 1;
+    else if (pg_is_name(t) && !query_column(w->q, t, &column))
+        for (uint32_t k = 0; k < w->items.n_items; k++)
+            if (w->items.names[k].ptr && wr_str_eq(w->items.names[k], pg_name(w->arena, t))) item = k;
+    if (item >= w->items.n_items) return false;
+    w->inside = true; /* what is put in is not looked at again */
+    for (uint32_t k = w->items.from[item]; k < w->items.to[item] && *status == WR_OK;) *status = token(w, &k, err);
+    w->inside = false, w->grouping = true;
+    (*i)++;
+    return true;
+}
+
 static wr_status token(writer *w, uint32_t *i, wr_err *err) {
     const pg_tok *t = &w->q->toks.list.at[*i];
+    wr_status     status = WR_OK;
+    if (grouped(w, i, &status, err)) return status;
     switch (t->kind) {
     case PG_WORD: return word(w, i, err);
     case PG_QUOTED: {
@@ -295,7 +323,7 @@ static wr_status token(writer *w, uint32_t *i, wr_err *err) {
 }
 
 wr_status text_translate(const query *q, const wr_value *params, uint32_t n_params, wr_arena *arena, wr_sbuf *out, text_places *places, wr_err *err) {
-    writer w = {.q = q, .params = params, .n_params = n_params, .arena = arena, .out = {.arena = arena}};
+    writer w = {.q = q, .params = params, .n_params = n_params, .arena = arena, .out = {.arena = arena}, .items = catalog_items(arena, &q->toks)};
     for (uint32_t i = 0; q->toks.list.at[i].kind != PG_END;) WR_TRY(token(&w, &i, err));
     for (uint32_t i = 0; i < w.out.list.n; i++) {
         wr_arr_apush(arena, &places->list, (text_place){(uint32_t)out->len, w.out.list.at[i].at});
