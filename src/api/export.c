@@ -25,6 +25,7 @@ static const rule RULES[] = {
     {NULL, "dead-letter.table", NULL, "bad records are not kept: Flink has no table of dead letters for this connector"},
     {NULL, "on-error.*", NULL, NULL},
     {NULL, "watermark.future-guard", NULL, "rows dated far ahead move the watermark: Flink has no 'watermark.future-guard'"},
+    {NULL, "watermark.late", NULL, "late rows are not kept: Flink has no dead letters for them"},
     {NULL, "watermark.alignment", NULL, "partitions are not aligned: in Flink 'scan.watermark.alignment.group', '.max-drift' and '.update-interval', for connectors that support it"},
     {NULL, "scan.idle-timeout", "scan.watermark.idle-timeout", NULL},
     {NULL, "max-record-bytes", NULL, "the length of a record is not bounded"},

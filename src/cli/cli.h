@@ -30,6 +30,7 @@ int cmd_backfill(int argc, char **argv);
 int cmd_sql(int argc, char **argv);
 int cmd_savepoint(int argc, char **argv);
 int cmd_state(int argc, char **argv);
+int cmd_ledger(int argc, char **argv);
 int cmd_log(int argc, char **argv);
 int cmd_users(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

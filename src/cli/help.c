@@ -218,6 +218,16 @@ static const page pages[] = {
      "      --accept-older   if the newest checkpoint is damaged, take the one before it\n"
      "      --timeout 60s    how long to wait for the running job\n"
      "      --json\n"},
+    {"ledger", "where every row went, of a running job or one at rest",
+     "usage: weir ledger [options] TARGET\n"
+     "\n"
+     "TARGET is a state directory, or the address that a running job was given with --ui. A job that runs there is asked; of one that does\n"
+     "not run it is the newest checkpoint. For every source, operator and output: rows in, rows out, and what became of the others.\n"
+     "Exit code 1: a sum does not close.\n"
+     "\n"
+     "      --window         also by window: the newest 64 of each source (by minute), window aggregation, window join and window Top-N\n"
+     "      --token TOKEN    for an address that asks for one\n"
+     "      --json\n"},
     {"state", "look into a job's checkpoints: verify, ls, get, top, diff",
      "usage: weir state verify STATE_DIR             reads every byte of every checkpoint: each file is ok, damaged or missing\n"
      "       weir state ls STATE_DIR                 per checkpoint: operators with keys and bytes\n"
@@ -306,7 +316,6 @@ static const char EXIT_CODES[] =
 static const page later[] = {
     {"why", "the limiting operator", NULL},
     {"top", "live operators", NULL},
-    {"ledger", "the ledger of a running job; 'weir run' prints it at the end", NULL},
     {"restore", "it is an option of run: weir run --restore SAVEPOINT --state-dir DIR job.sql", NULL},
     {"rescale", "rescaling a running job; a job stopped with --state-dir may go on with another -p", NULL},
     {"lab", "the labs", NULL},

@@ -52,6 +52,7 @@ const wr_option_spec wr_source_specs[] = {
     {"overload.sample", "string", "10%", false, "overload.policy sample: the share of rows that is kept"},
     {"scan.idle-timeout", "duration", NULL, false, "a partition silent for so long no longer holds back the watermark"},
     {"watermark.future-guard", "duration", NULL, false, "a row dated more than this ahead is refused instead of moving the watermark"},
+    {"watermark.late", "enum:pass|dead-letter", "pass", false, "a row behind the watermark goes on, and operators of event time judge it; or it becomes a dead letter at the source"},
     {"watermark.alignment", "duration", NULL, false, "a partition that runs ahead of the slowest by more than this waits"},
     {"max-record-bytes", "size", "16 MiB", false, "longer records are bad records and are passed over"},
     {"stats.rows-per-second", "int", NULL, false, "for the state bill: how fast rows come"},

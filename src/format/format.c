@@ -80,7 +80,7 @@ bool wr_option_size(const wr_options *o, const wr_option_spec *specs, const char
 }
 
 const char *wr_bad_kind_name(wr_bad_kind kind) {
-    static const char *const names[] = {"malformed", "wrong type", "missing field", "out of range", "over-long", "invalid UTF-8", "NULL in NOT NULL column"};
+    static const char *const names[] = {"malformed", "wrong type", "missing field", "out of range", "over-long", "invalid UTF-8", "NULL in NOT NULL column", "late"};
     return (unsigned)kind < WR_COUNT_OF(names) ? names[kind] : "unknown";
 }
 

@@ -29,7 +29,7 @@ bool wr_option_duration(const wr_options *o, const wr_option_spec *specs, const 
 bool wr_option_size(const wr_options *o, const wr_option_spec *specs, const char *key, int64_t *out_bytes, wr_diags *diags);
 wr_str wr_option_string(const wr_options *o, const wr_option_spec *specs, const char *key); /* "" if absent without fallback */
 
-typedef enum wr_bad_kind { WR_BAD_MALFORMED, WR_BAD_TYPE, WR_BAD_MISSING, WR_BAD_RANGE, WR_BAD_TOO_LONG, WR_BAD_UTF8, WR_BAD_NULL } wr_bad_kind;
+typedef enum wr_bad_kind { WR_BAD_MALFORMED, WR_BAD_TYPE, WR_BAD_MISSING, WR_BAD_RANGE, WR_BAD_TOO_LONG, WR_BAD_UTF8, WR_BAD_NULL, WR_BAD_LATE /* of sources */ } wr_bad_kind;
 const char *wr_bad_kind_name(wr_bad_kind kind); /* "malformed", "wrong type", "missing field", "out of range", "over-long", "invalid UTF-8", "NULL in NOT NULL column" */
 typedef struct wr_bad_record {
     wr_bad_kind kind;

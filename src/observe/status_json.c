@@ -105,7 +105,7 @@ static void operator_json(const wr_job_status *s, const wr_node_status *n, const
     static const char *const bounds[] = {"stateless", "keys", "time", "input", "nothing"};
     wr_observed a, b;
     int64_t     span = wr_observer_span(o, n->node->index, RATE_SPAN_US, &a, &b);
-    wr_job_ledger_node_json(n, s->finished, out);
+    wr_job_ledger_node_json(s, n, out);
     out->len--; /* its closing brace: more follows */
     inputs_json(n->node, out);
     time_json("watermark_us", n->watermark_us, out);

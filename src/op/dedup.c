@@ -170,6 +170,7 @@ static wr_status hold_first(dedup *d, wr_batch *batch, wr_err *err) {
             continue;
         }
         if (e->state == ENTRY_HELD) d->op.ctx->ledger->dropped[WR_REASON_DUPLICATE]++;
+        else d->op.ctx->ledger->kept[0]++;
         e->state = ENTRY_HELD;
         e->time_us = time_us;
         row_encode(d, e, batch, row);
@@ -205,6 +206,7 @@ static wr_status release_held(dedup *d, int64_t wm_us, wr_out *out, bool *more, 
             row_set(d, e, (wr_str){0});
         }
         b->n_rows = n;
+        d->op.ctx->ledger->kept[0] -= n;
         for (uint32_t c = 0; c < d->n_cols; c++) b->cols[c].n = n;
         if (n && s == WR_OK) s = wr_emit(out, b, err);
         else wr_batch_unref(b);

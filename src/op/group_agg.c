@@ -105,6 +105,7 @@ static wr_status touch(group_agg *g, const wr_batch *batch, uint32_t *n_rows, wr
             if (g->opts.partial && wr_aggs_partial_rows(g->aggs, &batch->cols[g->partial_col], row, &more)) {
                 if (*rows + more < 0) {
                     g->op.ctx->ledger->dropped[WR_REASON_RETRACT_UNKNOWN] += (uint64_t)-(*rows + more);
+                    g->op.ctx->ledger->made += (uint64_t)-(*rows + more) - 1; /* it stands for several */
                     continue;
                 }
                 *rows += more;
@@ -120,6 +121,7 @@ static wr_status touch(group_agg *g, const wr_batch *batch, uint32_t *n_rows, wr
         g->rows[m] = row;
         g->blocks[m++] = block;
     }
+    g->op.ctx->ledger->used += m;
     *n_rows = m;
     return WR_OK;
 }

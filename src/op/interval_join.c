@@ -33,8 +33,9 @@ typedef struct interval_join {
     bool          draining;
     wr_join_out   o;
     wr_join_probe probe;
+    wr_join_misses misses;
     keyed        *at[WR_BATCH_MAX];
-    uint8_t       hit[WR_BATCH_MAX]; /* by physical row of the batch being probed */
+    uint8_t       hit[WR_BATCH_MAX]; /* WR_ROW_ bits by physical row of the batch being probed */
 } interval_join;
 
 enum { IMAGE_VERSION = 1 };
@@ -51,10 +52,11 @@ static int64_t late_mark(const interval_join *j, int64_t w, int64_t t) {
 static bool emits_unmatched(const interval_join *j, uint32_t side) {
     return wr_join_pads(j->base.kind, side) || (j->base.kind == WR_JOIN_ANTI && side == 0);
 }
-static void count_unmatched(interval_join *j, uint32_t side, bool late) {
+static void count_unmatched(interval_join *j, uint32_t side, bool late, uint64_t hash, int64_t t, wr_near near) {
     wr_reason reason = side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT;
     if (late && !emits_unmatched(j, side)) reason = WR_REASON_LATE;
-    j->base.op.ctx->ledger->dropped[reason]++;
+    j->base.op.ctx->ledger->dropped[reason]++, j->base.op.ctx->ledger->lost[side]++;
+    if (reason != WR_REASON_LATE) wr_join_missed(&j->misses, side, hash, t, near);
 }
 
 /* ---- probing ---- */
@@ -62,10 +64,23 @@ static void count_unmatched(interval_join *j, uint32_t side, bool late) {
 /* Marks both rows of a pair; true if the left row has its first partner (what a semi join emits). */
 static bool mark_pair(interval_join *j, uint32_t side, uint32_t row, wr_join_row *stored) {
     uint64_t *matched = j->base.op.ctx->ledger->matched;
-    bool first_probe = !j->hit[row], first_stored = !(stored->mark & WR_ROW_MATCHED);
-    if (first_probe) j->hit[row] = 1, matched[side]++;
-    if (first_stored) stored->mark |= WR_ROW_MATCHED, matched[!side]++;
+    bool first_probe = !(j->hit[row] & WR_ROW_MATCHED), first_stored = !(stored->mark & WR_ROW_MATCHED);
+    if (first_probe) j->hit[row] |= WR_ROW_MATCHED, matched[side]++;
+    if (first_stored) stored->mark |= WR_ROW_MATCHED, matched[!side]++, j->base.op.ctx->ledger->kept[!side]--;
     return side ? first_stored : first_probe;
+}
+
+/* Pairs that the residual refused. */
+static void mark_refused(interval_join *j, uint32_t side, const uint16_t *sel, uint32_t n_sel) {
+    wr_join_out *o = &j->o;
+    for (uint32_t i = 0, k = 0; i < o->n; i++) {
+        if (k < n_sel && sel[k] == i) {
+            k++;
+            continue;
+        }
+        j->hit[o->probe[i]] |= WR_ROW_REFUSED;
+        ((wr_join_row *)(uintptr_t)o->row[!side][i])->mark |= WR_ROW_REFUSED;
+    }
 }
 
 /* Evaluates the collected candidates, marks those that match and emits them. */
@@ -78,6 +93,7 @@ static wr_status flush_pairs(interval_join *j, uint32_t side, wr_out *out, wr_er
     wr_status s = wr_join_out_filter(o, sel, &n_sel, &built, err);
     if (s != WR_OK) goto done;
     bool left_only = wr_join_left_only(j->base.kind);
+    if (n_sel < o->n) mark_refused(j, side, sel, n_sel);
     for (uint32_t i = 0; i < n_sel; i++) {
         uint32_t at = sel[i];
         bool     first = mark_pair(j, side, o->probe[at], (wr_join_row *)(uintptr_t)o->row[!side][at]);
@@ -114,8 +130,10 @@ static wr_status probe_row(interval_join *j, uint32_t side, uint32_t row, int64_
     wr_join_ent *ents = wr_join_buf_ents(other);
     for (uint32_t i = wr_join_buf_lower(other, from); i < other->n && ents[i].time_us <= to; i++) {
         wr_join_row *r = ents[i].row;
-        if (w != WR_TIME_MIN && deadline(j, !side, ents[i].time_us) < w) continue;
-        if (r->wm_us != WR_TIME_MIN && mine < r->wm_us) continue;
+        if ((w != WR_TIME_MIN && deadline(j, !side, ents[i].time_us) < w) || (r->wm_us != WR_TIME_MIN && mine < r->wm_us)) {
+            r->mark |= WR_ROW_LATE_PARTNER, j->hit[row] |= WR_ROW_LATE_PARTNER;
+            continue;
+        }
         int64_t mark;
         if (!left_only) mark = late_mark(j, WR_MAX(w, r->wm_us), WR_MIN(t, ents[i].time_us));
         else mark = side ? late_mark(j, r->wm_us, ents[i].time_us) : late_mark(j, w, t); /* the same whichever partner came first */
@@ -123,6 +141,34 @@ static wr_status probe_row(interval_join *j, uint32_t side, uint32_t row, int64_
         if (wr_join_out_full(&j->o)) WR_TRY(flush_pairs(j, side, out, err));
     }
     return WR_OK;
+}
+
+/* ---- the nearest partner ---- */
+
+static wr_near near_one(const interval_join *j, uint32_t side, int64_t t, int64_t u) {
+    wr_near near = wr_near_between(side, t, u, j->lower_us, j->upper_us);
+    return near.why == WR_MISS_OUTSIDE ? near : (wr_near){0}; /* inside: what stood in the way is marked already */
+}
+/* Of what is held of the other side, when a row goes. */
+static wr_near near_held(const interval_join *j, uint32_t side, wr_join_buf *other, int64_t t) {
+    int64_t      from = side ? wr_sat_sub(t, j->upper_us) : wr_sat_add(t, j->lower_us), to = side ? wr_sat_sub(t, j->lower_us) : wr_sat_add(t, j->upper_us);
+    wr_join_ent *ents = wr_join_buf_ents(other);
+    uint32_t     before = wr_join_buf_lower(other, from), after = to < WR_TIME_MAX ? wr_join_buf_lower(other, to + 1) : other->n;
+    wr_near      near = {0};
+    if (before) near = near_one(j, side, t, ents[before - 1].time_us);
+    if (after < other->n) near = wr_near_of(near, near_one(j, side, t, ents[after].time_us));
+    return near;
+}
+/* When one comes that has no partner yet: only the oldest and the newest are looked at, and what has gone. */
+static uint32_t near_mark(interval_join *j, uint32_t side, wr_join_buf *other, uint64_t hash, int64_t t) {
+    wr_near near = {0};
+    if (!j->misses.ctx->detail) return 0;
+    if (other->n) {
+        wr_join_ent *ents = wr_join_buf_ents(other);
+        near = wr_near_of(near_one(j, side, t, ents[0].time_us), near_one(j, side, t, ents[other->n - 1].time_us));
+    }
+    if (j->misses.gone) near = wr_near_of(near, wr_join_gone_near(&j->misses, side, hash, t));
+    return near.why == WR_MISS_LATE_PARTNER ? (uint32_t)WR_ROW_LATE_PARTNER : wr_near_mark(near);
 }
 
 /* ---- storing ---- */
@@ -138,21 +184,27 @@ static void arm(interval_join *j, uint32_t side, wr_join_buf *buf, uint32_t slot
 static void store_row(interval_join *j, uint32_t side, const wr_batch *batch, uint32_t row, int64_t t, int64_t w, keyed *k, uint32_t slot) {
     wr_join_row *r = wr_join_store(&j->base, side, batch, row);
     r->time_us = t, r->wm_us = w;
-    r->mark = j->hit[row] ? WR_ROW_MATCHED : 0;
+    r->mark = j->hit[row];
+    if (!(r->mark & WR_ROW_MATCHED)) {
+        j->base.op.ctx->ledger->kept[side]++;
+        r->mark |= near_mark(j, side, &k->buf[!side], wr_kmap_hash(j->map, slot), t);
+    }
     wr_join_buf_add(j->base.heap, &k->buf[side], t, r);
     j->base.n_rows++;
     arm(j, side, &k->buf[side], slot);
 }
 
 /* A row that can meet nobody (any more): padded or counted at once. */
-static wr_status finish_row(interval_join *j, uint32_t side, uint32_t row, int64_t t, int64_t w, bool null_key, wr_out *out, wr_err *err) {
-    if (j->hit[row]) return WR_OK;
+static wr_status finish_row(interval_join *j, uint32_t side, uint32_t row, int64_t t, int64_t w, wr_join_buf *other /* NULL: the key is NULL */, wr_out *out, wr_err *err) {
+    if (j->hit[row] & WR_ROW_MATCHED) return WR_OK;
+    bool    null_key = !other;
+    wr_near near = null_key ? (wr_near){.why = WR_MISS_NULL_KEY} : wr_near_of(wr_near_marked(j->hit[row]), near_held(j, side, other, t));
     if (!emits_unmatched(j, side)) {
-        if (null_key) j->base.op.ctx->ledger->dropped[WR_REASON_NULL_KEY]++;
-        else count_unmatched(j, side, w != WR_TIME_MIN);
+        if (null_key) j->base.op.ctx->ledger->dropped[WR_REASON_NULL_KEY]++, j->base.op.ctx->ledger->lost[side]++;
+        else count_unmatched(j, side, w != WR_TIME_MIN, j->probe.hash[row], t, near);
         return WR_OK;
     }
-    count_unmatched(j, side, false);
+    count_unmatched(j, side, false, null_key ? 0 : j->probe.hash[row], t, near);
     wr_join_out_pair(&j->o, row, NULL, WR_KIND_INSERT, late_mark(j, w, t));
     return wr_join_out_full(&j->o) ? wr_join_out_emit(&j->o, out, err) : WR_OK;
 }
@@ -167,10 +219,11 @@ static wr_status without_partner(interval_join *j, uint32_t side, wr_batch *batc
     for (uint32_t i = 0; i < p->n_null; i++) {
         uint32_t row = p->null[i];
         int64_t  t = wr_vec_is_null(&batch->cols[in->time_col], row) ? WR_TIME_MAX : wr_join_time(in, batch, row);
-        WR_TRY(finish_row(j, side, row, t, row_wm(batch, row), true, out, err));
+        WR_TRY(finish_row(j, side, row, t, row_wm(batch, row), NULL, out, err));
     }
+    wr_join_buf nobody = {0};
     for (uint32_t i = 0; i < p->n && j->empty; i++)
-        WR_TRY(finish_row(j, side, p->sel[i], wr_join_time(in, batch, p->sel[i]), row_wm(batch, p->sel[i]), false, out, err));
+        WR_TRY(finish_row(j, side, p->sel[i], wr_join_time(in, batch, p->sel[i]), row_wm(batch, p->sel[i]), &nobody, out, err));
     return WR_OK;
 }
 
@@ -210,7 +263,7 @@ static wr_status join_batch(interval_join *j, uint32_t side, wr_batch *batch, wr
             uint32_t row = p->sel[i];
             int64_t  t = wr_join_time(in, batch, row), w = row_wm(batch, row);
             if (deadline(j, side, t) >= j->wm_us && j->wm_us != WR_TIME_MAX) store_row(j, side, batch, row, t, w, j->at[i], p->slot[i]);
-            else WR_TRY(finish_row(j, side, row, t, w, false, out, err));
+            else WR_TRY(finish_row(j, side, row, t, w, &j->at[i]->buf[!side], out, err));
         }
         drop_idle_keys(j);
     }
@@ -229,7 +282,8 @@ static wr_status on_batch(wr_op *op, uint32_t side, wr_batch *batch, wr_out *out
 /* ---- watermark ---- */
 
 /* Evicts what is due of one buffer; false when downstream asked to pause. */
-static wr_status evict(interval_join *j, uint32_t side, wr_join_buf *buf, wr_out *out, bool *pause, wr_err *err) {
+static wr_status evict(interval_join *j, uint32_t side, keyed *k, uint32_t slot, wr_out *out, bool *pause, wr_err *err) {
+    wr_join_buf *buf = &k->buf[side];
     while (buf->n) {
         wr_join_ent ent = *wr_join_buf_ents(buf);
         if (j->wm_us != WR_TIME_MAX && deadline(j, side, ent.time_us) >= j->wm_us) break;
@@ -240,7 +294,9 @@ static wr_status evict(interval_join *j, uint32_t side, wr_join_buf *buf, wr_out
             wr_join_row_free(j->base.heap, row);
             continue;
         }
-        count_unmatched(j, side, row->wm_us != WR_TIME_MIN);
+        j->base.op.ctx->ledger->kept[side]--;
+        wr_near near = wr_near_of(wr_near_marked(row->mark), near_held(j, side, &k->buf[!side], row->time_us));
+        count_unmatched(j, side, row->wm_us != WR_TIME_MIN, wr_kmap_hash(j->map, slot), row->time_us, near);
         if (!emits_unmatched(j, side)) {
             wr_join_row_free(j->base.heap, row);
             continue;
@@ -275,7 +331,7 @@ static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more,
         WR_TRY(wr_kmap_warm(j->map, slot, err));
         keyed       *k = wr_kmap_value(j->map, slot);
         wr_join_buf *buf = &k->buf[side];
-        WR_TRY(evict(j, side, buf, out, more, err));
+        WR_TRY(evict(j, side, k, slot, out, more, err));
         if (*more) return WR_OK;
         buf->n_armed--;
         buf->armed_us = WR_TIME_MAX; /* what else is armed comes later than this one, we do not know when */
@@ -350,6 +406,7 @@ static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_join_l
 static void close_op(wr_op *op) {
     interval_join *j = (interval_join *)op;
     wr_join_out_free(&j->o);
+    wr_join_misses_free(&j->misses);
     wr_kmap_free(j->map);
     for (uint32_t s = 0; s < 2; s++) wr_join_wheel_free(&j->wheel[s]);
     wr_arr_free(&j->due);
@@ -366,6 +423,7 @@ wr_op *wr_interval_join_new(const wr_interval_join_opts *opts, const wr_schema *
     wr_join_side_time(&j->base.side[0], opts->left_time);
     wr_join_side_time(&j->base.side[1], opts->right_time);
     j->lower_us = opts->lower_us, j->upper_us = opts->upper_us;
+    j->misses = (wr_join_misses){.ctx = ctx, .lower_us = opts->lower_us, .upper_us = opts->upper_us};
     j->empty = opts->lower_us > opts->upper_us;
     j->delay_us = WR_MAX(WR_MAX(opts->upper_us, wr_sat_sub(0, opts->lower_us)), 0);
     if (opts->kind != WR_JOIN_INNER) j->delay_us = wr_sat_add(j->delay_us, 1);

@@ -28,6 +28,36 @@ static void close_join(fixture *f) {
 }
 static const char *const l_rows = "1 a 1 0; 2 NULL 2 0; 3 c 3 0; 4 a 30 0", *const r_rows = "10 a 2 0; 11 a 4 0; 12 NULL 5 0; 13 d 31 0";
 
+/* Why rows had no partner: a's is 2 s beyond the bound and held, c's comes only when c has gone, b has none; f's is before the interval. */
+static void says_why(void **state) {
+    (void)state;
+    static wr_detail d;
+    fixture          f;
+    memset(&d, 0, sizeof d);
+    open_join(&f, WR_JOIN_INNER, 0, 10, 2048);
+    f.t.ctx.detail = &d;
+    tk_send(&f.t, f.op, 0, f.left, "1 a 0 0; 2 b 0 0; 3 c 0 0; 4 f 5 0; 5 NULL 6 0");
+    tk_send(&f.t, f.op, 1, f.right, "10 a 12 0; 12 f 4 0");
+    tk_watermark(&f.t, f.op, 20);
+    tk_send(&f.t, f.op, 1, f.right, "11 c 21 0");
+    tk_end(&f.t, f.op);
+    tk_expect(&f.t, "");
+    assert_int_equal(d.misses[0][WR_MISS_OUTSIDE], 3);
+    assert_int_equal(d.misses[0][WR_MISS_NO_PARTNER], 1);
+    assert_int_equal(d.misses[1][WR_MISS_OUTSIDE], 3);
+    assert_int_equal(d.outside[0][0].n, 2);
+    assert_int_equal(d.outside[0][0].least_us, tk_us(2));
+    assert_int_equal(d.outside[0][0].most_us, tk_us(11));
+    assert_int_equal(d.outside[0][1].n, 1);
+    assert_int_equal(d.outside[0][1].least_us, tk_us(1));
+    assert_int_equal(d.outside[1][1].least_us, tk_us(1));
+    assert_int_equal(dropped(&f.t, WR_REASON_UNMATCHED_LEFT), 4);
+    assert_int_equal(dropped(&f.t, WR_REASON_NULL_KEY), 1);
+    assert_int_equal(f.t.ledger.lost[0], 5);
+    assert_int_equal(f.t.ledger.kept[0] + f.t.ledger.kept[1], 0);
+    close_join(&f);
+}
+
 static void flink_inner(void **state) {
     (void)state;
     fixture f;
@@ -336,7 +366,7 @@ static void random_streams(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(flink_inner),   cmocka_unit_test(flink_left),    cmocka_unit_test(bounds_and_padding),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(says_why), cmocka_unit_test(flink_inner),   cmocka_unit_test(flink_left),    cmocka_unit_test(bounds_and_padding),
                                        cmocka_unit_test(empty_interval), cmocka_unit_test(semi_and_anti), cmocka_unit_test(null_safe_key),
                                        cmocka_unit_test(pauses),        cmocka_unit_test(no_key_nanoseconds), cmocka_unit_test(random_streams)};
     return tk_run_tests(tests);

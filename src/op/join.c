@@ -42,8 +42,10 @@ typedef struct join {
 
 enum { IMAGE_VERSION = 1 };
 
-static void count(join *j, wr_reason reason, uint64_t n) { j->base.op.ctx->ledger->dropped[reason] += n; }
-static void count_unmatched(join *j, uint32_t side, uint64_t n) { count(j, side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT, n); }
+static void count(join *j, uint32_t side, wr_reason reason, uint64_t n) { j->base.op.ctx->ledger->dropped[reason] += n, j->base.op.ctx->ledger->lost[side] += n; }
+static void count_unmatched(join *j, uint32_t side, uint64_t n) { count(j, side, side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT, n); }
+/* Copies of a stored row that have found their first partner. */
+static void count_matched(join *j, uint32_t side, uint64_t n) { j->base.op.ctx->ledger->matched[side] += n, j->base.op.ctx->ledger->kept[side] -= n; }
 static bool is_idle(const keyed *k) { return !k->set[0].n && !k->set[1].n && !k->set[0].n_armed && !k->set[1].n_armed; }
 static void drop_key(join *j, uint32_t slot) {
     if (slot == j->null_slot) j->null_slot = WR_SLOT_NONE;
@@ -84,7 +86,7 @@ static wr_status begin_item(join *j, uint32_t item) {
     j->own = wr_join_set_find(&k->set[j->side], bytes, j->hash);
     if (!j->adds && !j->own) {
         j->skip = true;
-        count(j, WR_REASON_RETRACT_UNKNOWN, 1);
+        count(j, j->side, WR_REASON_RETRACT_UNKNOWN, 1);
     }
     return WR_OK;
 }
@@ -98,7 +100,7 @@ static wr_status apply_pair(join *j, uint32_t item, wr_join_row *partner, wr_err
         j->prev = partner;
         j->partners += partner->count;
         if (j->adds && partner->mark < partner->count) {
-            j->base.op.ctx->ledger->matched[other] += partner->count - partner->mark;
+            count_matched(j, other, partner->count - partner->mark);
             partner->mark = partner->count;
         }
         uint32_t before = partner->partners;
@@ -131,10 +133,11 @@ static void store_own(join *j, uint32_t slot) {
     }
     wr_assert(row->count < UINT32_MAX);
     row->count++;
+    j->base.op.ctx->ledger->kept[j->side]++;
     row->partners = j->partners;
     row->time_us = now;
     if (j->partners) {
-        j->base.op.ctx->ledger->matched[j->side] += row->count - row->mark;
+        count_matched(j, j->side, row->count - row->mark);
         row->mark = row->count;
     }
     arm_ttl(j, j->side, &k->set[j->side], slot, wr_sat_add(now, j->ttl_us[j->side]));
@@ -145,7 +148,7 @@ static void remove_own(join *j, uint32_t slot) {
     if (j->partners) j->base.op.ctx->ledger->matched[j->side]++;
     else count_unmatched(j, j->side, 1);
     if (row->mark == row->count) row->mark--;
-    else count_unmatched(j, j->side, 1); /* a copy that never had a partner */
+    else count_unmatched(j, j->side, 1), j->base.op.ctx->ledger->kept[j->side]--; /* a copy that never had a partner */
     if (--row->count) return;
     keyed *k = wr_kmap_value(j->map, slot);
     wr_join_set_remove(j->base.heap, &k->set[j->side], row, j->hash);
@@ -165,7 +168,7 @@ static wr_status end_item(join *j, wr_err *err) {
     if (emits) WR_TRY(emit_pair(j, row, NULL, j->adds, err));
     if (slot == WR_SLOT_NONE) {
         if (emits) count_unmatched(j, j->side, 1);
-        else count(j, WR_REASON_NULL_KEY, 1);
+        else count(j, j->side, WR_REASON_NULL_KEY, 1);
     } else if (j->adds) {
         store_own(j, slot);
     } else {
@@ -258,7 +261,8 @@ static wr_status expire_key(join *j, uint32_t side, uint32_t slot, wr_err *err) 
             i++;
             continue;
         }
-        count(j, WR_REASON_EXPIRED, row->count - row->mark);
+        count(j, side, WR_REASON_EXPIRED, row->count - row->mark);
+        j->base.op.ctx->ledger->kept[side] -= row->count - row->mark;
         wr_join_set_remove(j->base.heap, set, row, set->at[i].hash); /* moves the last one here */
         wr_join_row_free(j->base.heap, row);
         j->base.n_rows--;
@@ -351,6 +355,7 @@ static wr_status end_of_input(join *j, wr_err *err) {
                 for (uint32_t i = 0; i < k->set[s].n; i++) {
                     wr_join_row *row = k->set[s].at[i].row;
                     count_unmatched(j, s, row->count - row->mark);
+                    j->base.op.ctx->ledger->kept[s] -= row->count - row->mark;
                     row->mark = row->count;
                 }
             }

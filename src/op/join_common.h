@@ -12,7 +12,7 @@
 #include "op/op.h"
 
 /* ---- stored rows ---- */
-enum { WR_ROW_MATCHED = 1, WR_ROW_DELETED = 2 };
+enum { WR_ROW_MATCHED = 1, WR_ROW_DELETED = 2, WR_ROW_LATE_PARTNER = 4, WR_ROW_REFUSED = 8 /* by the residual */ }; /* from bit 16 on: wr_near_mark */
 typedef struct wr_join_row {
     int64_t time_us;                          /* event time; regular join: processing time of the last touch */
     union {
@@ -144,6 +144,23 @@ typedef struct wr_join_probe {
 } wr_join_probe;
 /* time_too: a NULL in the time column excludes as well. all_null_safe: NULL keys are keys like any other. */
 void wr_join_probe_split(wr_join_probe *probe, const wr_join_base *base, uint32_t side, const wr_batch *batch, bool time_too, bool all_null_safe);
+
+/* ---- why a row had no partner (join_miss.c) ---- */
+typedef struct wr_near { uint8_t why /* wr_miss */, end; int64_t us; } wr_near; /* OUTSIDE: so far beyond the upper (0) or lower (1) bound */
+typedef struct wr_join_gone wr_join_gone;
+typedef struct wr_join_misses {
+    wr_op_ctx    *ctx;
+    int64_t       lower_us, upper_us; /* right.time - left.time of a pair; window joins: 0 */
+    wr_join_gone *gone;
+} wr_join_misses;
+wr_near  wr_near_of(wr_near a, wr_near b);  /* the one that says more */
+wr_near  wr_near_between(uint32_t side, int64_t t, int64_t u, int64_t lower_us, int64_t upper_us);
+uint32_t wr_near_mark(wr_near near);
+wr_near  wr_near_marked(uint32_t mark);
+/* The nearest of the rows that have gone without a partner; it is told as well that this one came. */
+wr_near  wr_join_gone_near(wr_join_misses *m, uint32_t side, uint64_t hash, int64_t t);
+void     wr_join_missed(wr_join_misses *m, uint32_t side, uint64_t hash, int64_t t, wr_near near); /* counts; hash: of the key */
+void     wr_join_misses_free(wr_join_misses *m);
 
 /* ---- output ---- */
 #define WR_PROBE_NONE UINT32_MAX

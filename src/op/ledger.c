@@ -14,7 +14,12 @@ const char *wr_reason_name(wr_reason reason) {
 }
 
 void wr_ledger_add(wr_ledger *into, const wr_ledger *from) {
-    for (int i = 0; i < 2; i++) into->in[i] += from->in[i], into->matched[i] += from->matched[i];
+    for (int i = 0; i < 2; i++) {
+        into->in[i] += from->in[i], into->matched[i] += from->matched[i];
+        into->lost[i] += from->lost[i], into->kept[i] += from->kept[i];
+    }
+    into->used += from->used, into->made += from->made;
+    into->partial = into->partial || from->partial, into->stays = into->stays || from->stays;
     into->out += from->out;
     for (int i = 0; i < 4; i++) into->out_kind[i] += from->out_kind[i];
     for (int i = 0; i < WR_REASON_COUNT; i++) into->dropped[i] += from->dropped[i];

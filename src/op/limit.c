@@ -23,6 +23,7 @@ static wr_status limit_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_o
     uint32_t pass = stop > skip ? (uint32_t)(stop - skip) : 0;
     l->seen += n;
     op->ctx->ledger->dropped[WR_REASON_RANKED_OUT] += n - pass;
+    op->ctx->ledger->used += pass;
     if (!pass) return WR_OK;
     wr_batch *next = wr_batch_derive(batch, batch->n_cols);
     next->hash = NULL;

@@ -222,6 +222,7 @@ static wr_status combine(local_agg *l, wr_batch *batch, uint32_t n, uint32_t n_g
         wr_valid_set(b->cols[batch->n_cols].valid, row, true);
     }
     settle_kinds(l, b, n);
+    l->op.ctx->ledger->used += n - n_sel;
     if (n_sel < b->n_rows) b->sel = sel, b->n_sel = n_sel;
     if (s == WR_OK) return wr_emit(out, b, err);
     wr_batch_unref(b);

@@ -416,6 +416,7 @@ static wr_status drain(lookup_join *j, wr_out *out, bool *moved, wr_err *err) {
         uint32_t from = e->at;
         WR_TRY(emit_entry(j, e, out, moved, err));
         j->n_rows -= e->at - from;
+        j->op.ctx->ledger->kept[0] -= e->at - from;
         if (e->at < e->n_live) break;
         *at = e->next;
         if (!e->next) j->end = at;
@@ -458,6 +459,7 @@ static wr_status on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *ou
     (void)input;
     lookup_join *j = (lookup_join *)op;
     bool         moved = false;
+    j->op.ctx->ledger->kept[0] += wr_batch_live(batch);
     if (wr_batch_live(batch)) enter(j, batch, j->wm_us);
     return drain(j, out, &moved, err);
 }

@@ -218,6 +218,7 @@ static wr_status match_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_o
         uint32_t key_len = (uint32_t)m->scratch.len;
         wr_rowcodec_put(m->codec, batch, NULL, row, &m->scratch);
         wait_for_time(m, part, wr_match_row_new(m, time_us, part->arrived++, key_len, wr_sbuf_str(&m->scratch)));
+        op->ctx->ledger->kept[0]++;
         arm(m, part, m->slots[i]);
     }
     for (uint32_t i = 0; i < n; i++) /* late rows leave no key behind */
@@ -234,6 +235,7 @@ static wr_status feed_part(wr_match *m, wr_mpart *part, int64_t wm_us, wr_out *o
             *paused = true;
             return WR_OK;
         }
+        m->op.ctx->ledger->kept[0]--, m->op.ctx->ledger->used++;
         WR_TRY(wr_match_feed(m, part, part->waiting[part->first++], err));
     }
     if (part->first == part->n) part->first = part->n = 0;

@@ -61,6 +61,7 @@ static wr_status emit_change(normalize *z, const wr_join_row *before, const wr_j
     bool same = before && after && wr_str_eq(wr_join_row_bytes(before), wr_join_row_bytes(after));
     if (same || (!before && !after)) {
         count(z, WR_REASON_NO_CHANGE);
+        z->base.op.ctx->ledger->used--;
         return WR_OK;
     }
     bool two = before && after && z->emit_before;
@@ -123,6 +124,8 @@ static wr_status apply(normalize *z, keyed *k, const wr_batch *batch, uint32_t r
         if (paired < 0) return WR_OK;
     }
     if (adds || paired >= 0) add_row(z, k, batch, last);
+    z->base.op.ctx->ledger->used += 1 + (paired >= 0);
+    if (!adds && !gone && z->materialize) z->base.op.ctx->ledger->used--; /* its -U was unknown */
     wr_status s = emit_change(z, before, visible(k), batch->row_wm_us ? batch->row_wm_us[last] : WR_TIME_MIN, out, err);
     if (gone) wr_join_out_drop(&z->o, gone);
     return s;

@@ -12,6 +12,7 @@
  * Thread     one worker.                                                                                                       */
 #pragma once
 #include "expr/udf.h"
+#include "op/detail.h"
 #include "state/state.h"
 
 /* Why a row did not come out; names for reports in op/ledger.c. */
@@ -38,13 +39,20 @@ typedef struct wr_ledger {      /* one per operator instance; summed by reports;
     uint64_t out_kind[4];
     uint64_t dropped[WR_REASON_COUNT];
     uint64_t matched[2];        /* joins: rows of a side that had at least one partner */
+    uint64_t lost[2];           /* joins, UNNEST: rows of a side that went under one of the reasons */
+    uint64_t kept[2];           /* rows of an input that are held and whose fate is open. Instances exchange them with their state, so only the sum over all counts */
+    uint64_t used;              /* rows that are in a result now: aggregated, ranked, applied, fed to a pattern */
+    uint64_t made;              /* rows more than came: copies, the second row of a record */
+    bool     stays;             /* processing time: what is held when the input ends stays held */
+    bool     partial;           /* a part of it was written by a weir that did not count the last four: nothing is checked */
 } wr_ledger;
 void wr_ledger_add(wr_ledger *into, const wr_ledger *from);
 
 typedef struct wr_op_ctx {      /* owned by the runtime, outlives the operator */
     wr_world    *world;         /* for wr_prog_new only */
     wr_account  *acct;
-    wr_ledger   *ledger;        /* runtime counts in[] and out; the operator counts dropped[] and matched[] */
+    wr_ledger   *ledger;        /* runtime counts in[] and out; the operator counts the rest */
+    wr_detail   *detail;        /* beside it: of sources, joins and windows; NULL: nobody wants it */
     const wr_tz *tz;
     uint32_t     worker, n_workers, n_key_groups;
     uint32_t     group_from, group_to; /* key groups of this instance */

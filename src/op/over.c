@@ -207,6 +207,7 @@ static wr_status on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *ou
         r->time_us = time_us, r->wm_us = wm_us;
         wr_join_buf_add(o->base.heap, &k->waiting, time_us, r);
         o->n_rows++;
+        op->ctx->ledger->kept[0]++;
         arm(o, k, o->slots[i]);
     }
     for (uint32_t i = 0; i < n; i++) /* a late row of a key never seen leaves no entry behind */
@@ -602,6 +603,7 @@ static wr_status drain(over *o, int64_t wm_us, wr_out *out, bool *more, wr_err *
         for (uint32_t i = 0; i < o->graves.n; i++) wr_join_row_free(o->base.heap, o->graves.at[i]);
         o->graves.n = 0;
         o->n_rows -= o->n;
+        o->base.op.ctx->ledger->kept[0] -= o->n;
         if (s == WR_OK && b) s = wr_emit(out, b, err);
         else wr_batch_unref(b);
     }

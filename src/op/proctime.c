@@ -89,6 +89,7 @@ wr_op *wr_proctime_new(wr_op *inner, int32_t left_col, int32_t right_col) {
     proctime *p = wr_calloc(1, sizeof *p);
     p->op = (wr_op){.vt = &proctime_vt, .ctx = inner->ctx, .on_step = on_step};
     p->inner = inner;
+    inner->ctx->ledger->stays = true;
     p->cols[0] = left_col, p->cols[1] = right_col;
     p->clock_us = p->told_us = WR_TIME_MIN;
     return &p->op;

@@ -75,6 +75,7 @@ static wr_status emit_part(spread *s, wr_batch *batch, const wr_vec *hot, uint32
         if (split) number[row] = number_of(s, s->key_hash[row], way);
     }
     if (n < b->n_rows) b->sel = sel, b->n_sel = n;
+    if (way) s->op.ctx->ledger->made += n;
     return wr_op_emit_cut(s->op.ctx, out, b, err);
 }
 

@@ -33,11 +33,17 @@ typedef struct temporal_join {
     keyed        *at[WR_BATCH_MAX];
     wr_join_out   o;
     wr_join_probe probe;
+    wr_join_misses misses; /* of left rows; versions that nobody asked for are not looked at closely */
 } temporal_join;
 
 enum { IMAGE_VERSION = 1 };
 
-static void count(temporal_join *j, wr_reason reason) { j->base.op.ctx->ledger->dropped[reason]++; }
+static void count(temporal_join *j, uint32_t side, wr_reason reason) {
+    j->base.op.ctx->ledger->dropped[reason]++, j->base.op.ctx->ledger->lost[side]++;
+    if (reason == WR_REASON_UNMATCHED_RIGHT && j->misses.ctx->detail) j->misses.ctx->detail->misses[1][WR_MISS_NO_PARTNER]++;
+}
+/* A version that is there and has not been used, or is no longer such a one. */
+static void count_open(temporal_join *j, int n) { j->base.op.ctx->ledger->kept[1] += (uint64_t)(int64_t)n; }
 static int64_t row_wm(const wr_batch *batch, uint32_t row) { return batch->row_wm_us ? batch->row_wm_us[row] : WR_TIME_MIN; }
 static int64_t joins_at(const wr_join_row *row) { return WR_MAX(row->time_us, row->wm_us); }
 static bool    is_idle(const keyed *k) { return !k->versions.n && !k->waiting.n && !k->versions.n_armed; }
@@ -66,13 +72,13 @@ static wr_status left_batch(temporal_join *j, wr_batch *batch, wr_err *err) {
     wr_join_probe      *p = &j->probe;
     /* A padded row with a NULL key waits for its turn like any other, under the key NULL, which has no versions. */
     wr_join_probe_split(p, &j->base, 0, batch, false, j->base.kind == WR_JOIN_LEFT);
-    for (uint32_t i = 0; i < p->n_null; i++) count(j, WR_REASON_NULL_KEY);
+    for (uint32_t i = 0; i < p->n_null; i++) count(j, 0, WR_REASON_NULL_KEY);
     WR_TRY(find_keys(j, 0, err));
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t row = p->sel[i];
         bool     no_time = wr_vec_is_null(&batch->cols[in->time_col], row);
         if (no_time && j->base.kind != WR_JOIN_LEFT) {
-            count(j, WR_REASON_NULL_KEY);
+            count(j, 0, WR_REASON_NULL_KEY);
             continue;
         }
         keyed       *k = j->at[i];
@@ -82,6 +88,7 @@ static wr_status left_batch(temporal_join *j, wr_batch *batch, wr_err *err) {
         wr_join_buf_add(j->base.heap, &k->waiting, joins_at(r), r);
         wr_join_wheel_add(&j->left, joins_at(r), p->slot[i]);
         j->base.n_rows++;
+        j->base.op.ctx->ledger->kept[0]++;
     }
     drop_idle_keys(j);
     return WR_OK;
@@ -106,7 +113,7 @@ static void arm(temporal_join *j, keyed *k, uint32_t slot) {
 }
 
 static void forget_version(temporal_join *j, wr_join_row *row) {
-    if (!(row->mark & (WR_ROW_MATCHED | WR_ROW_DELETED))) count(j, WR_REASON_UNMATCHED_RIGHT);
+    if (!(row->mark & (WR_ROW_MATCHED | WR_ROW_DELETED))) count(j, 1, WR_REASON_UNMATCHED_RIGHT), count_open(j, -1);
     wr_join_row_free(j->base.heap, row);
     j->n_versions--;
 }
@@ -129,6 +136,7 @@ static void remove_version(temporal_join *j, wr_join_buf *v, uint32_t at) {
 static void add_version(temporal_join *j, keyed *k, wr_join_row *row) {
     wr_join_buf *v = &k->versions;
     j->n_versions++;
+    if (!(row->mark & WR_ROW_DELETED)) count_open(j, 1);
     int32_t same = version_at(v, row->time_us);
     if (same >= 0) {
         wr_join_ent *ent = &wr_join_buf_ents(v)[same];
@@ -157,12 +165,17 @@ static void hide_version(temporal_join *j, keyed *k, const wr_batch *batch, uint
     if (at >= 0) {
         wr_join_row *r = wr_join_buf_ents(&k->versions)[at].row;
         k->undo = r->mark & WR_ROW_DELETED ? UNDO_NONE : UNDO_SHOW;
-        if (k->undo && !(r->mark & WR_ROW_MATCHED)) count(j, WR_REASON_UNMATCHED_RIGHT); /* taken back if it shows again */
+        if (k->undo && !(r->mark & WR_ROW_MATCHED)) count(j, 1, WR_REASON_UNMATCHED_RIGHT), count_open(j, -1); /* taken back if it shows again */
         r->mark |= WR_ROW_DELETED;
     } else {
         add_version(j, k, new_version(j, batch, row, WR_ROW_DELETED));
         k->undo = UNDO_REMOVE;
     }
+}
+
+static void uncount(temporal_join *j) {
+    j->base.op.ctx->ledger->dropped[WR_REASON_UNMATCHED_RIGHT]--, j->base.op.ctx->ledger->lost[1]--;
+    if (j->misses.ctx->detail) j->misses.ctx->detail->misses[1][WR_MISS_NO_PARTNER]--;
 }
 
 static void undo_hide(temporal_join *j, keyed *k) {
@@ -171,7 +184,7 @@ static void undo_hide(temporal_join *j, keyed *k) {
         wr_join_row *r = wr_join_buf_ents(&k->versions)[at].row;
         if (k->undo == UNDO_SHOW && (r->mark & WR_ROW_DELETED)) {
             r->mark &= ~(uint32_t)WR_ROW_DELETED;
-            if (!(r->mark & WR_ROW_MATCHED)) j->base.op.ctx->ledger->dropped[WR_REASON_UNMATCHED_RIGHT]--;
+            if (!(r->mark & WR_ROW_MATCHED)) uncount(j), count_open(j, 1);
         } else if (k->undo == UNDO_REMOVE && (r->mark & WR_ROW_DELETED)) {
             remove_version(j, &k->versions, (uint32_t)at);
         }
@@ -182,7 +195,7 @@ static void undo_hide(temporal_join *j, keyed *k) {
 static wr_status right_batch(temporal_join *j, wr_batch *batch, wr_err *err) {
     wr_join_probe *p = &j->probe;
     wr_join_probe_split(p, &j->base, 1, batch, true, false);
-    for (uint32_t i = 0; i < p->n_null; i++) count(j, WR_REASON_NULL_KEY);
+    for (uint32_t i = 0; i < p->n_null; i++) count(j, 1, WR_REASON_NULL_KEY);
     WR_TRY(find_keys(j, 1, err));
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t row = p->sel[i];
@@ -190,18 +203,19 @@ static wr_status right_batch(temporal_join *j, wr_batch *batch, wr_err *err) {
         keyed   *k = j->at[i];
         if (kind == WR_KIND_UPDATE_BEFORE) {
             if (i + 1 < p->n && p->slot[i + 1] == p->slot[i] && wr_batch_kind(batch, p->sel[i + 1]) == WR_KIND_UPDATE_AFTER) {
-                count(j, WR_REASON_NO_CHANGE);
+                count(j, 1, WR_REASON_NO_CHANGE);
                 continue;
             }
             k->undo = UNDO_NONE;
             hide_version(j, k, batch, row);
-            count(j, WR_REASON_UNMATCHED_RIGHT);
+            count(j, 1, WR_REASON_UNMATCHED_RIGHT);
         } else {
             if (kind == WR_KIND_UPDATE_AFTER) undo_hide(j, k);
             k->undo = UNDO_NONE;
             bool adds = wr_kind_adds(kind);
-            if (!adds) count(j, WR_REASON_UNMATCHED_RIGHT);
+            if (!adds) count(j, 1, WR_REASON_UNMATCHED_RIGHT);
             add_version(j, k, new_version(j, batch, row, adds ? 0 : WR_ROW_DELETED));
+            if (adds && j->misses.gone) (void)wr_join_gone_near(&j->misses, 1, wr_kmap_hash(j->map, p->slot[i]), wr_join_time(&j->base.side[1], batch, row));
         }
         arm(j, k, p->slot[i]);
     }
@@ -226,8 +240,17 @@ static wr_join_row *version_for(keyed *k, const wr_join_row *left) {
     return ents[at - 1].row;
 }
 
-static void left_unmatched(temporal_join *j, const wr_join_row *left) {
-    count(j, j->base.kind == WR_JOIN_INNER && left->wm_us != WR_TIME_MIN ? WR_REASON_LATE : WR_REASON_UNMATCHED_LEFT);
+static bool is_late(const temporal_join *j, const wr_join_row *left) { return j->base.kind == WR_JOIN_INNER && left->wm_us != WR_TIME_MIN; }
+static void left_unmatched(temporal_join *j, const wr_join_row *left) { count(j, 0, is_late(j, left) ? WR_REASON_LATE : WR_REASON_UNMATCHED_LEFT); }
+/* Why there was no version for it: deleted; not visible, as it came too late; the first one is later; or none is known. */
+static void why_unmatched(temporal_join *j, keyed *k, uint32_t slot, const wr_join_row *left) {
+    wr_join_ent *ents = wr_join_buf_ents(&k->versions);
+    uint32_t     at = left->time_us == WR_TIME_MAX ? k->versions.n : wr_join_buf_lower(&k->versions, left->time_us + 1);
+    wr_near      near = {0};
+    if (is_late(j, left)) return;
+    if (at) near.why = ents[at - 1].row->mark & WR_ROW_DELETED ? WR_MISS_DELETED : WR_MISS_LATE_PARTNER;
+    else if (k->versions.n && left->time_us != WR_TIME_MIN) near = (wr_near){WR_MISS_OUTSIDE, 0, wr_sat_sub(ents[0].time_us, left->time_us)};
+    wr_join_missed(&j->misses, 0, wr_kmap_hash(j->map, slot), left->time_us, near);
 }
 
 /* Pads or drops the pairs that the residual refuses; keep[] gets the rows to emit. */
@@ -239,9 +262,10 @@ static uint32_t judge_pairs(temporal_join *j, wr_batch *built, const uint8_t *pa
         wr_join_row *version = (wr_join_row *)(uintptr_t)o->row[1][i];
         if (version && pass[i]) {
             matched[0]++;
-            if (!(version->mark & WR_ROW_MATCHED)) version->mark |= WR_ROW_MATCHED, matched[1]++;
+            if (!(version->mark & WR_ROW_MATCHED)) version->mark |= WR_ROW_MATCHED, matched[1]++, count_open(j, -1);
         } else {
             left_unmatched(j, o->row[0][i]);
+            if (version && !is_late(j, o->row[0][i]) && j->misses.ctx->detail) j->misses.ctx->detail->misses[0][WR_MISS_CONDITION]++;
             if (j->base.kind != WR_JOIN_LEFT) continue;
             if (version)
                 for (uint32_t c = n_left; c < built->n_cols; c++) wr_vec_set_null(&built->cols[c], i, built->mem);
@@ -337,7 +361,7 @@ static wr_status end_of_input(temporal_join *j, wr_err *err) {
             wr_join_buf  v = ((const keyed *)wr_kmap_peek(j->map, j->probe.slot[at]))->versions;
             wr_join_ent *ents = wr_join_buf_ents(&v);
             for (uint32_t i = 0; i < v.n; i++)
-                if (!(ents[i].row->mark & (WR_ROW_MATCHED | WR_ROW_DELETED))) count(j, WR_REASON_UNMATCHED_RIGHT);
+                if (!(ents[i].row->mark & (WR_ROW_MATCHED | WR_ROW_DELETED))) count(j, 1, WR_REASON_UNMATCHED_RIGHT), count_open(j, -1);
         }
     }
     wr_kmap_scan_end(j->map, &c);
@@ -381,6 +405,8 @@ static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more,
         wr_join_row *left = wr_join_buf_ents(&k->waiting)->row, *version = version_for(k, left);
         wr_join_buf_pop(j->base.heap, &k->waiting, 1);
         j->base.n_rows--;
+        j->base.op.ctx->ledger->kept[0]--;
+        if (!version) why_unmatched(j, k, slot, left);
         if (version || j->base.kind == WR_JOIN_LEFT) wr_join_out_stored(&j->o, left, version, WR_KIND_INSERT, left->wm_us);
         else left_unmatched(j, left);
         wr_join_out_drop(&j->o, left);
@@ -464,6 +490,7 @@ static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_join_l
 static void close_op(wr_op *op) {
     temporal_join *j = (temporal_join *)op;
     wr_join_out_free(&j->o);
+    wr_join_misses_free(&j->misses);
     wr_kmap_free(j->map);
     wr_join_wheel_free(&j->left);
     wr_join_wheel_free(&j->old);
@@ -482,6 +509,7 @@ wr_op *wr_temporal_join_new(const wr_temporal_join_opts *opts, const wr_schema *
     wr_join_base_init(&j->base, opts->kind, &opts->keys, opts->residual, left, right, ctx);
     wr_join_side_time(&j->base.side[0], opts->left_time);
     wr_join_side_time(&j->base.side[1], opts->right_time);
+    j->misses = (wr_join_misses){.ctx = ctx, .lower_us = WR_TIME_MIN, .upper_us = 0}; /* a version is at its row's time or before */
     j->wm_us = WR_TIME_MIN;
     wr_type *key_types = wr_new_n(j->base.arena, wr_type, opts->keys.n + 1);
     for (uint32_t i = 0; i < opts->keys.n; i++) key_types[i] = j->base.side[0].types[opts->keys.left[i]];

@@ -74,6 +74,7 @@ static wr_status time_sort_on_batch(wr_op *op, uint32_t input, wr_batch *batch, 
         w.row_len = (uint32_t)s->scratch.len - w.key_len;
         w.mem = s->scratch.at;
         keep(s, w);
+        op->ctx->ledger->kept[0]++;
     }
     s->seq += batch->n_rows;
     charge(s);
@@ -99,6 +100,7 @@ static wr_status emit_some(time_sort *s, int64_t wm_us, wr_out *out, wr_err *err
         wr_sorted_remove(s->rows, wr_sorted_first());
     }
     b->n_rows = n;
+    s->op.ctx->ledger->kept[0] -= n;
     for (uint32_t c = 0; c < s->n_cols; c++) b->cols[c].n = n;
     if (any_late) b->row_wm_us = late;
     return wr_emit(out, b, err);

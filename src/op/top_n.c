@@ -73,6 +73,7 @@ static void keep(wr_top_n *t, wr_rank_group *g, wr_ranked r) { /* takes a copy o
     list_insert(t, g->rows, &r, by_key);
     if (g->by_unique) list_insert(t, g->by_unique, &r, by_unique);
 }
+static void count_kept(wr_top_n *t, int64_t n) { t->n_kept += n, t->op.ctx->ledger->kept[0] += (uint64_t)n; }
 static void discard(wr_top_n *t, wr_rank_group *g, wr_pos pos) {
     wr_ranked r = *(wr_ranked *)wr_sorted_at(g->rows, pos);
     bool      equal;
@@ -82,7 +83,7 @@ static void discard(wr_top_n *t, wr_rank_group *g, wr_pos pos) {
         if (equal) list_remove(t, g->by_unique, u);
     }
     t->heap_bytes -= r.key_len + r.row_len + MALLOC_EXTRA;
-    t->n_kept--;
+    count_kept(t, -1);
     wr_arr_push(&t->graves, r.mem);
 }
 
@@ -160,7 +161,7 @@ static void add_append_only(wr_top_n *t, wr_rank_group *g, uint32_t slot, const 
     touch(t, g, slot);
     describe_row(t, batch, row, &r);
     keep(t, g, r);
-    t->n_kept++;
+    count_kept(t, 1);
     trim(t, g);
 }
 
@@ -194,11 +195,12 @@ static void change(wr_top_n *t, wr_rank_group *g, uint32_t slot, const wr_batch 
     describe_row(t, batch, row, &r);
     touch(t, g, slot);
     if (wr_kind_adds(kind)) {
-        if (g->by_unique && locate(t, g, &r, false, &pos)) discard(t, g, pos);
+        if (g->by_unique && locate(t, g, &r, false, &pos)) discard(t, g, pos), t->op.ctx->ledger->used++;
         keep(t, g, r);
-        t->n_kept++;
+        count_kept(t, 1);
     } else if (locate(t, g, &r, kind == WR_KIND_UPDATE_BEFORE, &pos)) {
         discard(t, g, pos);
+        t->op.ctx->ledger->used += 2; /* the row and what takes it back */
     } else {
         t->op.ctx->ledger->dropped[WR_REASON_RETRACT_UNKNOWN]++;
     }
@@ -207,6 +209,14 @@ static void change(wr_top_n *t, wr_rank_group *g, uint32_t slot, const wr_batch 
 static void charge(wr_top_n *t) {
     if (t->heap_bytes != t->heap_told) wr_kmap_charge(t->map, t->heap_bytes - t->heap_told);
     t->heap_told = t->heap_bytes;
+}
+static void count_window(wr_top_n *t, const wr_batch *batch, uint32_t row, bool late) {
+    wr_detail *d = t->op.ctx->detail;
+    int64_t    end = 0;
+    wr_err     ignored;
+    if (!d || wr_op_row_time(&batch->cols[t->opts.window_end], row, &end, &ignored) != WR_OK) return;
+    wr_window_count *c = wr_detail_window(d, wr_win_instant(&t->win, end));
+    if (c) c->in += !late, c->late += late;
 }
 /* False: the row is late. Sets the time at which a new group closes. */
 static wr_status window_of(wr_top_n *t, wr_rank_group *g, uint32_t slot, const wr_batch *batch, uint32_t row, bool *late, wr_err *err) {
@@ -241,7 +251,7 @@ static wr_status emit_touched(wr_top_n *t, wr_out *out, wr_err *err) {
 static bool group_expired(const wr_top_n *t, const wr_rank_group *g) { return t->opts.ttl_us && g->rows && t->op.ctx->now_us - g->used_us >= t->opts.ttl_us; }
 static void count_expired(wr_top_n *t, const wr_rank_group *g) {
     t->op.ctx->ledger->dropped[WR_REASON_EXPIRED] += g->rows->count;
-    t->n_kept -= (int64_t)g->rows->count;
+    count_kept(t, -(int64_t)g->rows->count);
 }
 static bool value_expired(void *self, const void *value) {
     if (!group_expired(self, value)) return false;
@@ -270,6 +280,7 @@ static wr_status top_n_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_o
         if (t->opts.window_end >= 0) {
             bool late;
             WR_TRY(window_of(t, g, t->slots[i], batch, row, &late, err));
+            count_window(t, batch, row, late);
             if (late) {
                 op->ctx->ledger->dropped[WR_REASON_LATE]++;
                 continue;
@@ -307,7 +318,10 @@ static wr_status emit_group(wr_top_n *t, wr_out *out, bool *paused, wr_err *err)
         }
         WR_TRY(wr_top_n_put(t, WR_KIND_INSERT, &t->after.at[t->emit_at], out, err));
     }
-    t->n_kept -= (int64_t)g->rows->count;
+    wr_window_count *c = t->op.ctx->detail ? wr_detail_window(t->op.ctx->detail, g->end_us) : NULL;
+    if (c) c->out += t->after.n;
+    count_kept(t, -(int64_t)g->rows->count);
+    t->op.ctx->ledger->used += g->rows->count;
     wr_kmap_remove(t->map, t->emit_slot);
     t->emit_slot = WR_SLOT_NONE;
     return WR_OK;

@@ -73,6 +73,14 @@ static wr_status put(unnest *u, wr_batch *in, uint32_t row, uint32_t element, in
     return u->n == u->op.ctx->batch_rows ? flush(u, in, out, err) : WR_OK;
 }
 
+/* What a row became; `reason` counts rows without an element, which are lost unless they are padded. */
+static void count_copies(wr_ledger *l, int64_t n, wr_reason reason, bool lost) {
+    if (n > 1) l->made += (uint64_t)n - 1;
+    if (n > 0) return;
+    l->dropped[reason]++;
+    if (lost) l->lost[0]++;
+}
+
 static wr_status unnest_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *out, wr_err *err) {
     unnest       *u = (unnest *)op;
     const wr_vec *list = &batch->cols[u->opts.col];
@@ -83,10 +91,11 @@ static wr_status unnest_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_
         if (u->counts) {
             int64_t n = wr_vec_is_null(list, row) ? 0 : ((const int64_t *)list->data)[row];
             for (int64_t k = 0; k < n; k++) WR_TRY(put(u, batch, row, 0, 0, out, err));
+            count_copies(op->ctx->ledger, n, WR_REASON_FILTERED, true);
             continue;
         }
         if (!wr_vec_is_null(list, row)) l = ((const wr_list *)list->data)[row];
-        if (!l.len) op->ctx->ledger->dropped[WR_REASON_UNMATCHED_LEFT]++;
+        count_copies(op->ctx->ledger, (int64_t)l.len, WR_REASON_UNMATCHED_LEFT, !u->opts.outer);
         if (!l.len && u->opts.outer) WR_TRY(put(u, batch, row, UINT32_MAX, 0, out, err));
         for (uint32_t k = 0; k < l.len; k++) WR_TRY(put(u, batch, row, l.offset + k, (int32_t)k + 1, out, err));
     }

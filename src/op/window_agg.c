@@ -145,6 +145,13 @@ void wr_window_pane_free(wr_window_agg *a, wr_pane *p) {
 
 /* ---- rows in ---- */
 
+static void count_in(wr_window_agg *a, int64_t end, uint64_t in, uint64_t late) {
+    wr_detail       *d = a->op.ctx->detail;
+    wr_window_count *c = d ? wr_detail_window(d, wr_win_instant(&a->win, end)) : NULL;
+    if (d) d->window_us = a->win.pane_us;
+    if (c) c->in += in, c->late += late;
+}
+
 /* The pane of a row that comes with a watermark of its own; NULL when it is late for every window. */
 static wr_pane *late_pane(wr_window_agg *a, int64_t t, int64_t start, int64_t row_wm_us) {
     int64_t last = wr_win_last_end(&a->win, t), end = wr_win_first_end(&a->win, t);
@@ -172,7 +179,7 @@ static wr_status place_row(wr_window_agg *a, const wr_batch *batch, uint32_t row
     int64_t start = wr_win_pane(&a->win, t);
     if (row_wm_us != WR_TIME_MIN) {
         *out = late_pane(a, t, start, row_wm_us);
-        if (!*out) a->op.ctx->ledger->dropped[WR_REASON_LATE]++;
+        if (!*out) a->op.ctx->ledger->dropped[WR_REASON_LATE]++, count_in(a, start + a->win.pane_us, 0, 1);
         return WR_OK;
     }
     *out = a->last = wr_window_pane_get(a, start, start + a->win.pane_us, WR_TIME_MIN);
@@ -185,6 +192,7 @@ static wr_status place_windowed_row(wr_window_agg *a, const wr_batch *batch, uin
     int64_t row_wm_us = batch->row_wm_us ? batch->row_wm_us[row] : WR_TIME_MIN;
     if (row_wm_us != WR_TIME_MIN && wr_win_closed(row_wm_us, wr_win_instant(&a->win, end))) {
         a->op.ctx->ledger->dropped[WR_REASON_LATE]++;
+        count_in(a, end, 0, 1);
         *out = NULL;
         return WR_OK;
     }
@@ -236,10 +244,12 @@ static wr_status window_agg_on_batch(wr_op *op, uint32_t input, wr_batch *batch,
         a->count[k] = at;
         at += c;
     }
+    op->ctx->ledger->used += m;
     for (uint32_t i = 0; i < m; i++) a->sorted[a->count[a->pane_of[i]->index]++] = a->row_of[i];
     const uint64_t *hash = m ? wr_op_hash(batch, a->opts.keys, a->opts.n_keys, a->hash) : NULL;
     for (uint32_t k = 0; k < a->n_touched; k++) {
         uint32_t from = k ? a->count[k - 1] : 0;
+        count_in(a, a->touched[k]->end, a->count[k] - from, 0);
         WR_TRY(feed_pane(a, batch, hash, a->touched[k], a->sorted + from, a->count[k] - from, err));
     }
     a->aggs->seq += batch->n_rows;

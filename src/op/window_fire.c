@@ -361,7 +361,10 @@ wr_status wr_window_fire(wr_window_agg *a, int64_t wm_us, wr_out *out, bool *mor
                 *more = true;
                 return WR_OK;
             }
+            uint64_t before = a->op.ctx->ledger->out;
             WR_TRY(wr_window_emit_some(a, out, err));
+            wr_window_count *c = a->op.ctx->detail && a->op.ctx->ledger->out > before ? wr_detail_window(a->op.ctx->detail, wr_win_instant(&a->win, a->emit_end)) : NULL;
+            if (c) c->out += a->op.ctx->ledger->out - before;
         }
         end_window(a);
     }

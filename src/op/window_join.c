@@ -26,8 +26,10 @@ typedef struct window_join {
     uint32_t      last;       /* index of the window used last */
     wr_join_out   o;
     wr_join_probe probe;
+    wr_join_misses misses;
     uint16_t      sel[WR_BATCH_MAX];
-    /* where firing stands, of windows.at[0] */
+    /* where firing stands */
+    uint32_t      firing; /* the window */
     uint32_t      key_at, i, j, phase; /* i, j: outer and inner row of the loop; phase 0 pairs, 1 left over, 2 right over */
 } window_join;
 
@@ -42,7 +44,12 @@ static int64_t end_us(const window_join *w, uint32_t side, const wr_batch *batch
 static bool emits_unmatched(const window_join *w, uint32_t side) {
     return wr_join_pads(w->base.kind, side) || (w->base.kind == WR_JOIN_ANTI && side == 0);
 }
-static void count(window_join *w, wr_reason reason) { w->base.op.ctx->ledger->dropped[reason]++; }
+static void count(window_join *w, uint32_t side, wr_reason reason) { w->base.op.ctx->ledger->dropped[reason]++, w->base.op.ctx->ledger->lost[side]++; }
+
+static void count_window(window_join *w, int64_t end, uint64_t in, uint64_t late, uint64_t out) {
+    wr_window_count *c = w->base.op.ctx->detail ? wr_detail_window(w->base.op.ctx->detail, end) : NULL;
+    if (c) c->in += in, c->late += late, c->out += out;
+}
 
 static window *window_at(window_join *w, int64_t end) {
     if (w->last < w->windows.n && w->windows.at[w->last].end_us == end) return &w->windows.at[w->last];
@@ -79,8 +86,8 @@ static void drop_late(window_join *w, uint32_t side, const wr_batch *batch, wr_b
     for (uint32_t i = 0; i < live; i++) {
         uint32_t row = wr_batch_row(batch, i);
         int64_t  wm = batch->row_wm_us ? batch->row_wm_us[row] : WR_TIME_MIN;
-        if (wr_vec_is_null(&batch->cols[w->end_col[side]], row)) count(w, WR_REASON_NULL_KEY);
-        else if (wm != WR_TIME_MIN && wm >= wr_sat_sub(end_us(w, side, batch, row), CLOSES_BEFORE_END_US)) count(w, WR_REASON_LATE);
+        if (wr_vec_is_null(&batch->cols[w->end_col[side]], row)) count(w, side, WR_REASON_NULL_KEY);
+        else if (wm != WR_TIME_MIN && wm >= wr_sat_sub(end_us(w, side, batch, row), CLOSES_BEFORE_END_US)) count(w, side, WR_REASON_LATE), count_window(w, end_us(w, side, batch, row), 0, 1, 0);
         else w->sel[n++] = (uint16_t)row;
     }
     view->sel = w->sel, view->n_sel = n;
@@ -91,10 +98,11 @@ static wr_status null_keys(window_join *w, uint32_t side, wr_batch *batch, wr_ou
     wr_join_out_begin(&w->o, (int)side, batch);
     for (uint32_t i = 0; i < p->n_null; i++) {
         if (!emits_unmatched(w, side)) {
-            count(w, WR_REASON_NULL_KEY);
+            count(w, side, WR_REASON_NULL_KEY);
             continue;
         }
-        count(w, side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT);
+        count(w, side, side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT);
+        wr_join_missed(&w->misses, side, 0, 0, (wr_near){.why = WR_MISS_NULL_KEY});
         wr_join_out_pair(&w->o, p->null[i], NULL, WR_KIND_INSERT, WR_TIME_MIN);
         if (wr_join_out_full(&w->o)) WR_TRY(wr_join_out_emit(&w->o, out, err));
     }
@@ -122,6 +130,8 @@ static wr_status on_batch(wr_op *op, uint32_t side, wr_batch *batch, wr_out *out
     wr_join_probe_split(p, &w->base, side, &view, false, false);
     spread_hash(w, side, batch);
     WR_TRY(wr_kmap_find(w->map, &p->view, w->base.side[side].keys, p->hash, true, p->slot, p->created, err));
+    int64_t  last_us = WR_TIME_MIN;
+    uint64_t n_last = 0;
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t row = p->sel[i];
         if (p->created[i]) window_add(w, window_at(w, end_us(w, side, batch, row)), p->slot[i]);
@@ -131,7 +141,14 @@ static wr_status on_batch(wr_op *op, uint32_t side, wr_batch *batch, wr_out *out
         r->wm_us = WR_TIME_MIN;
         wr_join_buf_add(w->base.heap, &k->buf[side], r->time_us, r);
         w->base.n_rows++;
+        op->ctx->ledger->kept[side]++;
+        if (r->time_us != last_us) {
+            if (n_last) count_window(w, last_us, n_last, 0, 0);
+            last_us = r->time_us, n_last = 0;
+        }
+        n_last++;
     }
+    if (n_last) count_window(w, last_us, n_last, 0, 0);
     wr_status s = null_keys(w, side, batch, out, err);
     wr_join_out_reset(&w->o);
     return s;
@@ -142,7 +159,7 @@ static wr_status on_batch(wr_op *op, uint32_t side, wr_batch *batch, wr_out *out
 static void mark_row(window_join *w, uint32_t side, const wr_join_row *row) {
     if (row->mark & WR_ROW_MATCHED) return;
     ((wr_join_row *)(uintptr_t)row)->mark |= WR_ROW_MATCHED;
-    w->base.op.ctx->ledger->matched[side]++;
+    w->base.op.ctx->ledger->matched[side]++, w->base.op.ctx->ledger->kept[side]--;
 }
 
 /* Evaluates the pairs collected, marks the rows, emits the pairs (semi and anti: emits nothing yet). */
@@ -203,6 +220,13 @@ static bool semi_match(const window_join *w, uint32_t side, const wr_join_row *r
     return w->base.kind == WR_JOIN_SEMI && side == 0 && (row->mark & WR_ROW_MATCHED);
 }
 
+/* Rows of the same key in the same window: the rest of ON refused them. Else the key may be in another window that has closed without it, or will. */
+static void unmatched(window_join *w, uint32_t side, const keyed *k) {
+    uint64_t hash = wr_kmap_hash(w->map, w->windows.at[w->firing].slots.at[w->key_at]) >> 32; /* of the key alone, see spread_hash */
+    count(w, side, side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT), w->base.op.ctx->ledger->kept[side]--;
+    wr_join_missed(&w->misses, side, hash << 32 | hash, w->windows.at[w->firing].end_us, (wr_near){.why = k->buf[!side].n ? WR_MISS_CONDITION : WR_MISS_NO_PARTNER});
+}
+
 /* Pads what had no partner (or emits what semi and anti keep) of one side of one key and counts it. */
 static wr_status leftovers(window_join *w, uint32_t side, keyed *k, wr_out *out, bool *done, wr_err *err) {
     wr_join_buf *buf = &k->buf[side];
@@ -210,7 +234,7 @@ static wr_status leftovers(window_join *w, uint32_t side, keyed *k, wr_out *out,
     while (w->i < buf->n) {
         wr_join_row *row = wr_join_buf_ents(buf)[w->i++].row;
         bool matched = row->mark & WR_ROW_MATCHED;
-        if (!matched) count(w, side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT);
+        if (!matched) unmatched(w, side, k);
         if (!semi_match(w, side, row) && (matched || !emits_unmatched(w, side))) continue;
         wr_join_out_stored(&w->o, side ? NULL : row, side ? row : NULL, WR_KIND_INSERT, WR_TIME_MIN);
         if (!wr_join_out_full(&w->o)) continue;
@@ -261,8 +285,11 @@ static wr_status on_watermark(wr_op *op, int64_t wm_us, wr_out *out, bool *more,
     w->wm_us = wm_us;
     wr_join_out_begin(&w->o, -1, NULL);
     while (n_done < w->windows.n && wr_sat_sub(w->windows.at[n_done].end_us, CLOSES_BEFORE_END_US) <= wm_us) {
-        bool done = false;
+        bool     done = false;
+        uint64_t before = op->ctx->ledger->out;
+        w->firing = n_done;
         s = fire(w, &w->windows.at[n_done], out, &done, err);
+        if (op->ctx->ledger->out > before) count_window(w, w->windows.at[n_done].end_us, 0, 0, op->ctx->ledger->out - before);
         if (s != WR_OK || !done) break;
         window_drop(w, &w->windows.at[n_done++]);
         *more = n_done < w->windows.n && out->full(out);
@@ -329,6 +356,7 @@ static wr_status limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_join_l
 static void close_op(wr_op *op) {
     window_join *w = (window_join *)op;
     wr_join_out_free(&w->o);
+    wr_join_misses_free(&w->misses);
     wr_kmap_free(w->map);
     for (uint32_t i = 0; i < w->windows.n; i++) window_drop(w, &w->windows.at[i]);
     wr_arr_free(&w->windows);
@@ -351,6 +379,7 @@ wr_op *wr_window_join_new(const wr_window_join_opts *opts, const wr_schema *left
     }
     w->ltz = opts->ltz;
     w->wm_us = WR_TIME_MIN;
+    w->misses.ctx = ctx;
     uint32_t n_keys = opts->keys.n + 2;
     wr_type *key_types = wr_new_n(w->base.arena, wr_type, n_keys);
     for (uint32_t i = 0; i < n_keys; i++) key_types[i] = w->base.side[0].types[w->base.side[0].keys[i]];

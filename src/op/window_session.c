@@ -196,6 +196,7 @@ static wr_status session_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr
             continue;
         }
         s = wr_aggs_update(a->aggs, batch, &row, &block, 1, err);
+        op->ctx->ledger->used++;
     }
     for (uint32_t i = 0; i < n; i++)
         if (a->created[i] && !list_of(a, wr_kmap_value(a->map, a->slots[i]))->count) wr_kmap_remove(a->map, a->slots[i]);

@@ -83,11 +83,12 @@ static wr_status window_tvf_on_batch(wr_op *op, uint32_t input, wr_batch *batch,
             continue;
         }
         if (w->win.w.kind == WR_WINDOW_HOP)
-            for (int64_t end = last; end >= first; end -= w->win.w.slide_us) WR_TRY(put(w, batch, row, end, out, err));
+            for (int64_t end = last; end >= first; end -= w->win.w.slide_us, op->ctx->ledger->made += end >= first) WR_TRY(put(w, batch, row, end, out, err));
         else
             for (int64_t end = first;; end = wr_win_next_end(&w->win, end)) {
                 WR_TRY(put(w, batch, row, end, out, err));
                 if (end >= last) break;
+                op->ctx->ledger->made++;
             }
     }
     return flush(w, batch, out, err);

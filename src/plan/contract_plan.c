@@ -144,6 +144,7 @@ static bool leaves_out(const wr_pnode *n, wr_sbuf *why) {
         wr_str          policy = wr_str_trim(wr_table_option_get(t, "on-error"));
         if (policy.len && !wr_str_ieq(policy, WR_STR("fail"))) wr_sbuf_printf(why, "bad records of '%.*s' are left out ('on-error' = '%.*s')", WR_FMT(t->name), WR_FMT(policy));
         else if (pl_sheds(n).len) wr_sbuf_printf(why, "rows of '%.*s' are left out when more comes than can be worked on ('overload.policy' = '%.*s')", WR_FMT(t->name), WR_FMT(pl_sheds(n)));
+        else if (n->source.late_letters) wr_sbuf_printf(why, "late rows of '%.*s' become dead letters ('watermark.late')", WR_FMT(t->name));
         else if (n->source.future_guard_us) wr_sbuf_printf(why, "rows of '%.*s' dated far ahead are left out ('watermark.future-guard')", WR_FMT(t->name));
         return why->len != 0;
     }

@@ -314,6 +314,16 @@ static int64_t duration_option(pl *p, const wr_table *t, const char *key, const 
     return us;
 }
 
+/* 'watermark.late': needs a watermark and a place for dead letters. */
+static bool late_letters(pl *p, const wr_table *t) {
+    wr_str v = wr_str_trim(pl_table_option(t, "watermark.late"));
+    if (!wr_str_ieq(v, WR_STR("dead-letter"))) return false;
+    bool letters = wr_str_ieq(wr_str_trim(pl_table_option(t, "on-error")), WR_STR("dead-letter"));
+    if (letters && t->watermark_column >= 0) return true;
+    wr_diags_add(p->diags, WR_SEV_ERROR, "WR433", t->at, "'watermark.late' = 'dead-letter' of table '%.*s' needs %s", WR_FMT(t->name), letters ? "a WATERMARK" : "'on-error' = 'dead-letter'");
+    return false;
+}
+
 static void mark(const wr_expr *e, uint8_t *bits) {
     if (e->kind == WR_E_COL) bits[e->col] = 1;
     for (uint32_t i = 0; e->kind == WR_E_CALL && i < e->n_args; i++) mark(e->args[i], bits);
@@ -386,6 +396,7 @@ static wr_pnode *source_node(phys *h, const wr_table *table) {
     o->idle_timeout_us = duration_option(p, table, "scan.idle-timeout", "table.exec.source.idle-timeout");
     o->future_guard_us = duration_option(p, table, "watermark.future-guard", NULL);
     o->alignment_us = duration_option(p, table, "watermark.alignment", NULL);
+    o->late_letters = late_letters(p, table);
     pinfo info = {.updating = ti->changes != 0, .bounded = ti->bounded, .rate = ti->rate, .rate_declared = ti->rate_declared, .row_bytes = ti->row_bytes, .label = table->name};
     uint32_t *key = wr_new_n(p->arena, uint32_t, table->n_key + 1);
     bool      all = table->n_key > 0;

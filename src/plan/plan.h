@@ -41,6 +41,7 @@ typedef struct wr_p_source {
     wr_expr            *rowtime;       /* over `decoded`: the event-time column's expression; NULL = none */
     int32_t             rowtime_out;   /* its output column, -1 */
     int64_t             idle_timeout_us, future_guard_us, alignment_us; /* 0 = off */
+    bool                late_letters;      /* rows behind the watermark become dead letters */
     bool                bounded;       /* by options */
     const wr_table     *letters;       /* where its dead letters go; NULL: to a file, or nowhere */
     const wr_connector_ref *letters_connector;

@@ -188,7 +188,7 @@ void again_publish(wr_job *job, source *s, turn *t, wr_ledger *ledger) {
     for (uint32_t i = 0; i < t->batches.n && outcome == WR_AGAIN_PASSED; i++) outcome = judge_rows(job, s, &t->batches.at[i], reason, sizeof reason);
     if (outcome == WR_AGAIN_PASSED) {
         id_set_add(&s->refused.replayed, l->id);
-        ledger->in[0] += d->n_records;
+        count_records(d, 0, ledger);
         ledger->dropped[WR_REASON_BLANK] += d->n_blank;
         ledger->dropped[WR_REASON_TOMBSTONE] += d->n_tombstones;
         ledger->dropped[WR_REASON_REDELIVERED] += d->n_redelivered;

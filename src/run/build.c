@@ -259,6 +259,16 @@ static wr_status make_sink(wr_job *job, node *n, wr_err *err) {
     return c->sink_new(&info, ctx, &n->sink, err);
 }
 
+/* What has more to say than sums: how late, how far from a partner, by window. */
+static bool has_detail(const wr_pnode *p) {
+    switch (p->kind) {
+    case WR_P_SOURCE: case WR_P_INTERVAL_JOIN: case WR_P_TEMPORAL_JOIN: case WR_P_WINDOW_JOIN: return true;
+    case WR_P_WINDOW_AGG: return p->window_agg.input_is_windowed || p->window_agg.window.kind != WR_WINDOW_SESSION;
+    case WR_P_TOP_N: return p->top_n.window_end >= 0;
+    default: return false;
+    }
+}
+
 static wr_status make_node(wr_job *job, worker *w, const wr_pnode *p, wr_err *err) {
     node *n = &w->nodes[p->index];
     uint32_t         n_in;
@@ -274,6 +284,10 @@ static wr_status make_node(wr_job *job, worker *w, const wr_pnode *p, wr_err *er
     n->ctx = (wr_op_ctx){.world = job->opts.world, .acct = &job->op_accts[w->index * job->n_nodes + p->index], .ledger = &n->ledger, .tz = job->plan->tz, .worker = w->index,
                          .n_workers = job->n_workers, .n_key_groups = job->n_groups, .batch_rows = job->batch_rows};
     n->ctx.id = job->generation ? wr_arena_printf(job->arena, "%s@%u", p->id, job->generation) : p->id;
+    if (has_detail(p)) {
+        n->detail = n->ctx.detail = wr_new(job->arena, wr_detail);
+        job->reports[w->index * job->n_nodes + p->index].detail = wr_new(job->arena, wr_detail);
+    }
     n->ctx.tier = job->tier;
     group_range(job, n, &n->ctx.group_from, &n->ctx.group_to);
     if (p->kind == WR_P_SINK) return make_sink(job, n, err);

@@ -85,6 +85,7 @@ struct node {                              /* one plan node on one worker */
     uint32_t       *not_null;
     wr_op_ctx       ctx;
     wr_ledger       ledger;
+    wr_detail      *detail;                /* sources, joins, windows; else NULL */
     node_out        out;
     uint32_t        n_targets;
     target         *targets;
@@ -244,7 +245,7 @@ struct worker {
     bool        done;
 };
 
-typedef struct node_report { wr_hist *latency; int64_t taken_us; wr_ledger ledger; wr_op_usage usage; int64_t wm; uint64_t steps, blocked_steps; uint32_t n_refused; wr_refused_code refused[WR_REFUSED_CODES_MAX]; } node_report;
+typedef struct node_report { wr_hist *latency; int64_t taken_us; wr_ledger ledger; wr_detail *detail; wr_op_usage usage; int64_t wm; uint64_t steps, blocked_steps; uint32_t n_refused; wr_refused_code refused[WR_REFUSED_CODES_MAX]; } node_report;
 
 /* ---- checkpoints ---- */
 typedef struct epoch_times {               /* of the open epoch; longest and names: workers, under snap_lock; the rest: coordinator */
@@ -398,6 +399,7 @@ wr_status task_step(task *t, bool *progress, wr_err *err);
 wr_status task_end_firing(task *t, wr_err *err);                                 /* whatever is full; rows that wait for answers stay, they are state */
 /* source_task.c */
 wr_status source_step(worker *w, bool *progress, wr_err *err);
+void      count_records(const wr_decoded *d, uint64_t n_shed, wr_ledger *ledger);
 wr_status sources_open(wr_job *job, wr_err *err);
 void      sources_close(wr_job *job);
 wr_status sources_limit(wr_job *job, wr_err *err);
@@ -492,6 +494,10 @@ void      snapshot_close(wr_job *job);
 void      job_section_put(const wr_job_plan *plan, uint32_t n_groups, bool finished, uint32_t generation, wr_sbuf *out); /* what WR_SECTION_JOB holds */
 void      ledger_save(const wr_ledger *l, wr_sbuf *out);
 void      ledger_load(wr_ledger *l, wr_reader *in);
+bool      snapshot_superseded(const wr_checkpoint *ck, uint32_t i);              /* a later ledger section of the same node and instance */
+void      job_section_read(const wr_checkpoint *ck, uint32_t *groups, bool *finished, uint32_t *generation);
+/* ledger.c */
+void      ledger_put_nodes(const wr_job_plan *plan, wr_sbuf *out);               /* WR_SECTION_PLAN of 'nodes': what they are called, tables, inputs */
 /* skew.c */
 skew     *skew_new(wr_arena *arena, const wr_schema *schema, const uint32_t *keys, uint32_t n_keys, uint32_t seed);
 uint32_t  skew_best(const skew *k, wr_bill_hot *out, uint32_t max);              /* the most frequent keys, by share */

@@ -111,6 +111,7 @@ typedef struct wr_refused_code { char code[8]; uint64_t n; } wr_refused_code; /*
 typedef struct wr_node_status {
     const wr_pnode *node;
     wr_ledger       ledger;        /* summed over workers */
+    wr_detail      *detail;        /* summed as well; NULL: it has none */
     wr_op_usage     usage;
     int64_t         account_bytes, account_peak_bytes; /* of its state, over all workers */
     int64_t         watermark_us;  /* least over workers; WR_TIME_MIN none yet */
@@ -216,16 +217,24 @@ typedef struct wr_job_status {
     uint64_t  checkpoints_failed;  /* attempts to write one */
     char      checkpoint_error[256]; /* of the last such attempt */
     bool      paced;               /* scan.catch-up.max-rate is given */
+    bool      at_rest;             /* read from a checkpoint: all counts are of one moment */
+    bool      upgraded;            /* counts go back to an earlier script: what one operator gave on and the next one got are not compared */
     bool      finished, finished_before; /* before: the state directory says that the job had ended; nothing was read */
 } wr_job_status;
 void wr_exchanges_json(const wr_job_status *status, wr_sbuf *out); /* an array: rows, the busiest worker's, the mean */
 /* A consistent-enough copy (each worker's counters are of one moment). Free with wr_arena_free(status->arena). */
 void wr_job_status_get(wr_job *job, wr_job_status *out);
-/* For every node: rows in = rows out + absorbed + each reason; adds a line per node; false if a stateless or source sum does not close. */
+/* For every node: rows in = rows out + taken in + each reason + held; between nodes: given = got + in flight (ledger.c). A line per node; false if a sum does
+ * not close, and its line says which. */
 bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out);
+void wr_job_ledger_report(const wr_job_status *status, bool windows, wr_sbuf *out); /* the same, the newest windows if asked for, and the verdict */
 void wr_job_ledger_json(const wr_job_status *status, wr_sbuf *out);
-bool wr_node_closes(const wr_node_status *node, bool finished); /* false: rows are unaccounted for */
-void wr_job_ledger_node_json(const wr_node_status *node, bool finished, wr_sbuf *out); /* one object of it */
+void wr_job_ledger_report_json(const wr_job_status *status, bool windows, wr_sbuf *out);
+void wr_job_ledger_node_json(const wr_job_status *status, const wr_node_status *node, wr_sbuf *out); /* one object of it */
+/* The ledger of a job that does not run, from the newest checkpoint in its state directory: a status with nodes (id, kind, title, table, inputs) and counts.
+ * WR_USER: there is none (WR430), or it is too old (WR431). Free with wr_arena_free(out->arena). */
+wr_status wr_ledger_at_rest(wr_world *world, const char *dir, wr_job_status *out, wr_err *err);
+bool wr_node_closes(const wr_job_status *status, const wr_node_status *node); /* false: rows are unaccounted for */
 /* The phases of the last checkpoint in words; nothing if there was none. */
 void wr_job_checkpoint_text(const wr_job_status *status, wr_sbuf *out);
 void wr_job_checkpoints_json(const wr_job_status *status, wr_sbuf *out); /* the history: an array */

@@ -19,6 +19,8 @@ void ledger_save(const wr_ledger *l, wr_sbuf *out) {
     wr_put_u64(out, l->matched[0]), wr_put_u64(out, l->matched[1]);
     wr_put_u32(out, WR_REASON_COUNT);
     for (int i = 0; i < WR_REASON_COUNT; i++) wr_put_u64(out, l->dropped[i]);
+    for (int i = 0; i < 2; i++) wr_put_u64(out, l->lost[i]), wr_put_u64(out, l->kept[i]);
+    wr_put_u64(out, l->used), wr_put_u64(out, l->made), wr_put_u8(out, (uint8_t)(l->partial | l->stays << 1));
 }
 
 void ledger_load(wr_ledger *l, wr_reader *in) {
@@ -31,6 +33,12 @@ void ledger_load(wr_ledger *l, wr_reader *in) {
         uint64_t v = wr_get_u64(in);
         if (i < WR_REASON_COUNT) l->dropped[i] = v;
     }
+    l->partial = in->at == in->end;
+    if (l->partial) return; /* written before there were these */
+    for (int i = 0; i < 2; i++) l->lost[i] = wr_get_u64(in), l->kept[i] = wr_get_u64(in);
+    l->used = wr_get_u64(in), l->made = wr_get_u64(in);
+    uint8_t flags = wr_get_u8(in);
+    l->partial = flags & 1, l->stays = flags >> 1 & 1;
 }
 
 /* ---- saving ---- */
@@ -49,11 +57,16 @@ static void abandon(wr_job *job) {
     wr_account_add(&job->snap_acct, -wr_account_bytes(&job->snap_acct));
 }
 
+static void node_ledger_save(const node *n, wr_sbuf *out) {
+    ledger_save(&n->ledger, out);
+    if (n->detail) wr_detail_save(n->detail, out);
+}
+
 /* Ledgers of a node and of what is chained behind it. Chains join only at unions, whose producers pass the barrier one by one: the last writer
  * of a section wins on load because it is the most complete. */
 static void save_ledgers(node *n) {
     wr_sbuf buf = {0};
-    ledger_save(&n->ledger, &buf);
+    node_ledger_save(n, &buf);
     snapshot_put(n, WR_SECTION_LEDGER, &buf);
     for (uint32_t i = 0; i < n->n_targets; i++)
         if (n->targets[i].chained) save_ledgers(n->targets[i].chained);
@@ -190,6 +203,8 @@ static void put_job_section(wr_job *job, bool finished) {
     put(job, WR_SECTION_JOB, WR_STR("job"), 0, &buf);
     wr_upgrade_put_plan(job->plan, &buf);
     put(job, WR_SECTION_PLAN, WR_STR("plan"), 0, &buf);
+    ledger_put_nodes(job->plan, &buf);
+    put(job, WR_SECTION_PLAN, WR_STR("nodes"), 0, &buf);
     wr_put_u64(&buf, letters_state(job));
     put(job, WR_SECTION_REFUSED, WR_STR("job"), 0, &buf);
 }
@@ -301,7 +316,7 @@ static wr_status rest_sections(wr_job *job, uint64_t epoch, bool finished, wr_er
             node *n = &job->workers[k].nodes[i];
             if (!n->p) continue;
             wr_sbuf buf = {0};
-            ledger_save(&n->ledger, &buf);
+            node_ledger_save(n, &buf);
             snapshot_put(n, WR_SECTION_LEDGER, &buf);
             if (n->view && finished) view_op_save_rows(n->view, &buf), snapshot_put(n, WR_SECTION_OPERATOR, &buf), put_about(n);
             if (n->sink) save_refused(n, epoch);
@@ -441,10 +456,17 @@ static void load_ledger(wr_job *job, const wr_section *s) {
     wr_reader in = {.at = (const uint8_t *)s->content.ptr, .end = (const uint8_t *)s->content.ptr + s->content.len};
     wr_ledger l;
     ledger_load(&l, &in);
-    if (!in.bad) wr_ledger_add(&job->workers[k].nodes[p->index].ledger, &l);
+    if (in.bad) return;
+    node *n = &job->workers[k].nodes[p->index];
+    wr_ledger_add(&n->ledger, &l);
+    if (!n->detail || in.at == in.end) return;
+    wr_detail *d = wr_calloc(1, sizeof *d);
+    wr_detail_load(d, &in);
+    if (!in.bad) wr_detail_add(n->detail, d);
+    wr_free(d);
 }
 
-static bool superseded(const wr_checkpoint *ck, uint32_t i) { /* a later ledger section of the same node and instance */
+bool snapshot_superseded(const wr_checkpoint *ck, uint32_t i) { /* a later ledger section of the same node and instance */
     for (uint32_t k = i + 1; k < ck->sections.n; k++)
         if (ck->sections.at[k].kind == WR_SECTION_LEDGER && ck->sections.at[k].instance == ck->sections.at[i].instance &&
             wr_str_eq(ck->sections.at[k].owner, ck->sections.at[i].owner))
@@ -498,7 +520,7 @@ static wr_status load_sections(wr_job *job, const wr_checkpoint *ck, wr_err *err
             WR_TRY(load_operator(job, s, in_flight, err));
             break;
         case WR_SECTION_LEDGER:
-            if (!superseded(ck, i)) load_ledger(job, s);
+            if (!snapshot_superseded(ck, i)) load_ledger(job, s);
             break;
         case WR_SECTION_JOB: case WR_SECTION_SINK: case WR_SECTION_FILES: case WR_SECTION_FILE: case WR_SECTION_ABOUT: case WR_SECTION_PLAN:
         case WR_SECTION_CHANNELS: break; /* the last: inflight.c */

@@ -91,6 +91,11 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     s->refused.table = info.name;
     (void)wr_refusal_policy_read(&info.options, &s->refused.policy, job->opts.diags);
     shed_open(job, s, &info.options, c);
+    if (s->p->source.late_letters && s->src->vt->messages) {
+        wr_fail(err, WR_USER, "WR433", "'watermark.late' = 'dead-letter' of table '%.*s': connector '%s' reads messages, and a late row's message is not kept", WR_FMT(info.name), c->name);
+        wr_err_hint(err, "write late rows to a table with SQL, or leave the option out: they are counted");
+        return WR_USER;
+    }
     return WR_OK;
 }
 
@@ -367,7 +372,7 @@ static void show_bytes(wr_str raw, char *out, size_t cap) {
 
 static const char *bad_code(wr_bad_kind kind) {
     static const char *const codes[] = {[WR_BAD_MALFORMED] = "22000", [WR_BAD_TYPE] = "22018", [WR_BAD_MISSING] = "22002", [WR_BAD_RANGE] = "22003",
-                                        [WR_BAD_TOO_LONG] = "54000", [WR_BAD_UTF8] = "22021", [WR_BAD_NULL] = "23502"};
+                                        [WR_BAD_TOO_LONG] = "54000", [WR_BAD_UTF8] = "22021", [WR_BAD_NULL] = "23502", [WR_BAD_LATE] = "WR432"};
     return codes[kind];
 }
 
@@ -437,10 +442,10 @@ static wr_status refuse(wr_job *job, source *s, wr_ledger *ledger, const turn *t
 }
 
 /* The record that a row came from, as the text of a chunk has it. */
-static bool record_of_row(const turn *t, uint64_t row, wr_bad_record *out) {
+static bool record_of_row(const turn *t, uint64_t row, wr_bad_kind kind, wr_bad_record *out) {
     const char *at = (const char *)t->chunk.data, *end = at + t->chunk.len;
-    if (row >= t->decoded.row_lines.n) return false;
-    *out = (wr_bad_record){.kind = WR_BAD_NULL, .line = t->decoded.row_lines.at[row], .before_row = row};
+    if (row >= t->decoded.row_lines.n || t->n_shed) return false; /* rows do not stand where they were */
+    *out = (wr_bad_record){.kind = kind, .line = t->decoded.row_lines.at[row], .before_row = row};
     for (uint64_t line = 0; line < out->line && at < end; line++) {
         const char *nl = memchr(at, '\n', (size_t)(end - at));
         at = nl ? nl + 1 : end;
@@ -448,7 +453,7 @@ static bool record_of_row(const turn *t, uint64_t row, wr_bad_record *out) {
     const char *nl = memchr(at, '\n', (size_t)(end - at));
     out->offset = (uint64_t)(at - (const char *)t->chunk.data);
     out->raw = (wr_str){at, (size_t)((nl ? nl : end) - at)};
-    snprintf(out->message, sizeof out->message, "the event time is NULL");
+    if (kind == WR_BAD_NULL) snprintf(out->message, sizeof out->message, "the event time is NULL");
     return at < end;
 }
 
@@ -460,7 +465,7 @@ static void watch_row(wr_job *job, source *s, const turn *t, uint64_t before, co
     wr_source_row r = {.node = s->p, .offset = -1, .line = -1, .batch = batch, .row = row, .ts_us = ts_us, .wm_us = wm_us};
     if (code) r.code = wr_str_of(code), r.reason = wr_str_of(reason);
     if (before + row < t->decoded.row_places.n) r.offset = (int64_t)t->decoded.row_places.at[before + row];
-    else if (!s->src->vt->messages && record_of_row(t, before + row, &at)) {
+    else if (!s->src->vt->messages && record_of_row(t, before + row, WR_BAD_NULL, &at)) {
         r.offset = (int64_t)(t->chunk.offset + at.offset);
         r.line = (int64_t)(part_of(s, t->chunk.partition)->lines - t->decoded.n_lines + at.line + 1);
         r.raw = at.raw;
@@ -474,7 +479,7 @@ static void watch_row(wr_job *job, source *s, const turn *t, uint64_t before, co
 /* row: among those of the turn. */
 static wr_status null_rowtime(wr_job *job, source *s, const turn *t, uint64_t row, wr_ledger *ledger, wr_err *err) {
     wr_bad_record bad;
-    if (s->refused.policy.on_error == WR_ON_ERROR_DEAD_LETTER && record_of_row(t, row, &bad)) {
+    if (s->refused.policy.on_error == WR_ON_ERROR_DEAD_LETTER && record_of_row(t, row, WR_BAD_NULL, &bad)) {
         part_state *part = part_of(s, t->chunk.partition);
         return refuse(job, s, ledger, t, &bad, part->lines - t->decoded.n_lines, s->records - WR_MIN(t->decoded.n_records, s->records) + row, err);
     }
@@ -502,6 +507,19 @@ static void watch_begins(wr_job *job, source *s, const turn *t) {
     wr_sbuf_free(&name);
 }
 
+/* A row behind the watermark, where such rows are dead letters: of any other kind than refused ones, so they do not count for 'on-error.max-count'. */
+static void late_letter(wr_job *job, source *s, const turn *t, uint64_t row, int64_t ts, int64_t wm, wr_ledger *ledger) {
+    wr_bad_record bad;
+    wr_sbuf       reason = {0};
+    ledger->dropped[WR_REASON_LATE]++;
+    if (!s->refused.box || !record_of_row(t, row, WR_BAD_LATE, &bad)) return;
+    wr_sbuf_addz(&reason, "late: ");
+    wr_text_duration(wm - ts, &reason);
+    wr_sbuf_add(&reason, " behind the watermark", 22); /* with its NUL */
+    dead_letter(job, s, t, &bad, part_of(s, t->chunk.partition)->lines - t->decoded.n_lines + bad.line + 1, reason.at);
+    wr_sbuf_free(&reason);
+}
+
 static bool beyond_guard(const wr_p_source *ps, part_state *part, int64_t ts) {
     if (!ps->future_guard_us) return false;
     if (part->max_ts == WR_TIME_MIN || ts <= part->max_ts + ps->future_guard_us) {
@@ -511,8 +529,43 @@ static bool beyond_guard(const wr_p_source *ps, part_state *part, int64_t ts) {
     return ++part->ahead_run < AHEAD_ROWS_ACCEPTED;
 }
 
+enum { MINUTE_US = 60000000 };
+/* Rows by minute of event time: once for a batch, unless it goes over a minute's end. */
+static void count_minutes(wr_detail *d, const wr_batch *b, const int64_t *ts) {
+    int64_t  least = INT64_MAX, most = INT64_MIN, end = WR_TIME_MIN;
+    uint32_t live = wr_batch_live(b);
+    d->window_us = MINUTE_US;
+    for (uint32_t i = 0; i < live; i++) {
+        int64_t t = ts[wr_batch_row(b, i)];
+        least = WR_MIN(least, t), most = WR_MAX(most, t);
+    }
+    if (!live || least < INT64_MIN / 2 || most > INT64_MAX / 2) return;
+    wr_window_count *c = NULL;
+    for (uint32_t i = 0; i < live; i++) {
+        int64_t t = ts[wr_batch_row(b, i)];
+        if (i && t < end && t >= end - MINUTE_US) {
+            if (c) c->in++;
+            continue;
+        }
+        end = (wr_floor_div(t, MINUTE_US) + 1) * MINUTE_US;
+        c = wr_detail_window(d, end);
+        if (c && least >= end - MINUTE_US && most < end) {
+            c->in += live;
+            return;
+        }
+        if (c) c->in++;
+    }
+}
+
+static void count_late(wr_detail *d, int64_t ts, int64_t wm) {
+    int64_t behind;
+    wr_spans_add(&d->late, __builtin_sub_overflow(wm, ts, &behind) ? INT64_MAX : behind);
+    wr_window_count *c = wr_detail_window(d, (wr_floor_div(ts, MINUTE_US) + 1) * MINUTE_US);
+    if (c) c->late++;
+}
+
 /* One pass over the rows in order: late marks, the guard, the partition's watermark. */
-static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t before, wr_ledger *ledger, part_state *part, turn_batch *tb, wr_err *err) {
+static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t before, wr_ledger *ledger, wr_detail *detail, part_state *part, turn_batch *tb, wr_err *err) {
     const wr_p_source *ps = &s->p->source;
     const int64_t *ts = tb->ts.data, *wmv = tb->wm.data;
     if (!ts || tb->ts.type.id == WR_T_NULL) return WR_OK;
@@ -540,6 +593,12 @@ static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t befor
             part->max_ts = WR_MAX(part->max_ts, ts[i]);
             if (wmv && wr_valid_get(tb->wm.valid, i)) wm = WR_MAX(wm, wmv[i] - slack);
         }
+        if (WR_UNLIKELY(ps->late_letters && !refused && ts[i] <= wm && wm != WR_TIME_MIN)) {
+            late_letter(job, s, t, before + i, ts[i], wm, ledger);
+            count_late(detail, ts[i], wm);
+            refused = true;
+            if (job->opts.watch) watch_row(job, s, t, before, b, i, ts[i], wm, "late", "it came behind the watermark, and 'watermark.late' makes it a dead letter");
+        }
         if (WR_UNLIKELY(refused)) {
             if (!sel) {
                 sel = wr_mem_alloc(b->mem, sizeof *sel * n);
@@ -555,6 +614,7 @@ static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t befor
             }
             late[i] = wm;
             if (job->opts.watch) watch_row(job, s, t, before, b, i, ts[i], wm, NULL, NULL);
+            count_late(detail, ts[i], wm);
         }
         if (ts[i] < part->max_ts) lateness_add(&s->disorder, part->max_ts - ts[i]), older++;
         part->max_ts = WR_MAX(part->max_ts, ts[i]);
@@ -566,7 +626,16 @@ static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t befor
     b->row_wm_us = late;
     if (sel) b->sel = sel, b->n_sel = kept;
     s->disorder.rows[0] += (sel ? kept : n) - older;
+    count_minutes(detail, b, ts);
     return WR_OK;
+}
+
+/* Records in. A change may be two rows; blank lines are records for some formats, for the others they are counted beside. */
+void count_records(const wr_decoded *d, uint64_t n_shed, wr_ledger *ledger) {
+    uint64_t all = d->n_rows + n_shed + d->bad.n + d->n_tombstones + d->n_redelivered + d->n_blank, more = all - WR_MIN(all, d->n_records);
+    ledger->in[0] += d->n_records;
+    ledger->in[1] += WR_MIN(more, d->n_blank);
+    ledger->made += more - WR_MIN(more, d->n_blank);
 }
 
 static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, wr_err *err) {
@@ -576,8 +645,7 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
         return WR_OK;
     }
     const wr_decoded *d = &t->decoded;
-    ledger->in[0] += d->n_records;
-    if (d->n_records == d->n_rows + t->n_shed + d->bad.n + d->n_tombstones + d->n_redelivered) ledger->in[1] += d->n_blank; /* lines, not records */
+    count_records(d, t->n_shed, ledger);
     ledger->dropped[WR_REASON_BLANK] += d->n_blank;
     ledger->dropped[WR_REASON_TOMBSTONE] += d->n_tombstones;
     ledger->dropped[WR_REASON_REDELIVERED] += d->n_redelivered;
@@ -599,7 +667,7 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
         part->idle = false;
     }
     uint64_t before = 0;
-    for (uint32_t i = 0; i < t->batches.n; before += t->batches.at[i++].batch->n_rows) WR_TRY(walk_rows(job, s, t, before, ledger, part, &t->batches.at[i], err));
+    for (uint32_t i = 0; i < t->batches.n; before += t->batches.at[i++].batch->n_rows) WR_TRY(walk_rows(job, s, t, before, ledger, w->nodes[s->p->index].detail, part, &t->batches.at[i], err));
     if (t->chunk.last) part->done = true;
     return WR_OK;
 }

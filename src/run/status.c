@@ -1,9 +1,7 @@
-/* run/status.c: what a running or ended job reports: counts per node summed over workers, sources, memory, and the ledger in words.
+/* run/status.c: what a running or ended job reports: counts per node summed over workers, sources, memory. The ledger: ledger.c.
  *
  * Idea       a reader raises report_want; every worker copies its counters in its next step (worker_report), so counters are plain integers on
  *            the row path and a report never stops a worker. While the job runs the copy may be one step old.
- * Ledger     sources and stateless nodes must close to the row: in = out + reasons. Joins close per side when the input has ended:
- *            in = matched + unmatched + null key + late. Aggregates absorb: in = late + absorbed.
  * Thread     any.                                                                                                              */
 #include "run/internal.h"
 #include <inttypes.h>
@@ -44,6 +42,8 @@ static void sum_nodes(wr_job *job, wr_job_status *out) {
             const node_report *r = &job->reports[k * job->n_nodes + i];
             if (job->where[i] >= 0 && job->where[i] != (int)k) continue;
             wr_ledger_add(&s->ledger, &r->ledger);
+            if (r->detail && !s->detail) s->detail = wr_new(out->arena, wr_detail);
+            if (r->detail) wr_detail_add(s->detail, r->detail);
             if (r->steps) usage_add(&s->usage, &r->usage);
             s->steps += r->steps;
             s->blocked_steps += r->blocked_steps;
@@ -200,146 +200,7 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
     out->paced = job->pace.bytes_per_s || job->pace.rows_per_s;
     out->finished = job->finished;
     out->finished_before = job->finished_before;
-}
-
-/* ---- the ledger ---- */
-typedef struct balance { uint64_t in, accounted; bool exact; const char *side; } balance;
-
-static bool is_join(wr_pnode_kind k) {
-    return k == WR_P_INTERVAL_JOIN || k == WR_P_TEMPORAL_JOIN || k == WR_P_JOIN || k == WR_P_WINDOW_JOIN || k == WR_P_LOOKUP_JOIN;
-}
-
-static uint64_t dropped_sum(const wr_ledger *l) {
-    uint64_t n = 0;
-    for (int i = 0; i < WR_REASON_COUNT; i++) n += l->dropped[i];
-    return n;
-}
-
-/* Rows in and what they became. exact: the sum must close to the row. */
-static balance balance_of(const wr_node_status *s) {
-    const wr_ledger *l = &s->ledger;
-    balance b = {.in = l->in[0] + l->in[1], .exact = true};
-    switch (s->node->kind) {
-    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_CALC: case WR_P_UNION: case WR_P_SINK: case WR_P_VIEW: b.accounted = l->out + dropped_sum(l); break;
-    case WR_P_SPREAD: /* the side that is kept in every part comes out more than once */
-        b.exact = !s->node->spread.replicate;
-        b.accounted = b.exact ? l->out : b.in;
-        break;
-    default:
-        b.exact = false;
-        b.accounted = b.in;
-    }
-    if (s->node->kind == WR_P_SOURCE && s->node->changes != WR_CHANGES_APPEND) b.exact = false; /* one record may be two rows */
-    return b;
-}
-
-static const char *absorbs(wr_pnode_kind k) {
-    switch (k) {
-    case WR_P_WINDOW_AGG: case WR_P_GROUP_AGG: return "aggregated";
-    case WR_P_TOP_N: return "ranked";
-    default: return NULL;
-    }
-}
-
-static void reasons_text(const wr_ledger *l, wr_sbuf *out) {
-    for (int i = 0; i < WR_REASON_COUNT; i++)
-        if (l->dropped[i]) wr_sbuf_printf(out, "  %s %" PRIu64, wr_reason_name((wr_reason)i), l->dropped[i]);
-}
-
-static void refused_text(const wr_node_status *s, wr_sbuf *out) {
-    for (uint32_t i = 0; i < s->n_refused; i++) wr_sbuf_printf(out, "%s[%s] %" PRIu64, i ? ", " : "  refused: ", s->refused[i].code, s->refused[i].n);
-}
-
-static void lookup_text(const wr_op_usage *u, wr_sbuf *out) {
-    uint64_t all = u->lookup_hits + u->lookup_asked;
-    wr_sbuf_printf(out, "  keys asked %" PRIu64, u->lookup_asked);
-    if (u->lookup_hits) wr_sbuf_printf(out, "  from the cache %" PRIu64 " (%.1f %%)", u->lookup_hits, 100.0 * (double)u->lookup_hits / (double)all);
-    if (u->lookup_retries) wr_sbuf_printf(out, "  asked again %" PRIu64, u->lookup_retries);
-    if (u->lookup_reloads) wr_sbuf_printf(out, "  table read %" PRIu64 " times", u->lookup_reloads);
-}
-
-enum { TITLE_CHARS = 40 };
-static void title_text(const char *title, wr_sbuf *out) { /* a column of TITLE_CHARS characters */
-    wr_str text = wr_str_of(title);
-    size_t chars = wr_utf8_chars(text);
-    wr_sbuf_add(out, title, chars > TITLE_CHARS ? wr_utf8_offset(text, TITLE_CHARS) : text.len);
-    for (; chars < TITLE_CHARS; chars++) wr_sbuf_addc(out, ' ');
-}
-
-bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
-    bool closes = true;
-    for (uint32_t i = 0; i < status->n_nodes; i++) {
-        const wr_node_status *s = &status->nodes[i];
-        const wr_ledger      *l = &s->ledger;
-        balance               b = balance_of(s);
-        title_text(s->node->title, out);
-        wr_sbuf_printf(out, " in %" PRIu64, l->in[0]);
-        if (is_join(s->node->kind) || l->in[1]) wr_sbuf_printf(out, " + %" PRIu64 "%s", l->in[1], s->node->kind == WR_P_SOURCE ? " blank lines" : "");
-        wr_sbuf_printf(out, "  out %" PRIu64, l->out);
-        if (s->node->kind == WR_P_LOCAL_AGG) wr_sbuf_printf(out, "  combined %" PRIu64, b.in - WR_MIN(b.in, l->out));
-        if (absorbs(s->node->kind)) wr_sbuf_printf(out, "  %s %" PRIu64, absorbs(s->node->kind), b.in - WR_MIN(b.in, dropped_sum(l)));
-        if (is_join(s->node->kind)) wr_sbuf_printf(out, "  matched %" PRIu64 " + %" PRIu64, l->matched[0], l->matched[1]);
-        reasons_text(l, out);
-        refused_text(s, out);
-        if (s->node->kind == WR_P_LOOKUP_JOIN) lookup_text(&s->usage, out);
-        if (b.exact && b.in > b.accounted && !status->finished) {
-            wr_sbuf_printf(out, "  in flight %" PRIu64, b.in - b.accounted);
-        } else if (b.exact && b.in != b.accounted) {
-            wr_sbuf_printf(out, "  DOES NOT CLOSE: %" PRIu64 " in, %" PRIu64 " accounted for", b.in, b.accounted);
-            closes = false;
-        }
-        wr_sbuf_addc(out, '\n');
-    }
-    return closes;
-}
-
-bool wr_node_closes(const wr_node_status *s, bool finished) {
-    balance b = balance_of(s);
-    return !b.exact || (finished ? b.in == b.accounted : b.in >= b.accounted);
-}
-
-void wr_job_ledger_node_json(const wr_node_status *s, bool finished, wr_sbuf *out) {
-    const wr_ledger *l = &s->ledger;
-    wr_sbuf_printf(out, "{\"id\":\"%s\",\"kind\":\"%s\",\"title\":", s->node->id, wr_pnode_kind_name(s->node->kind));
-    wr_sbuf_add_json(out, wr_str_of(s->node->title));
-    if (s->node->kind == WR_P_SOURCE) wr_sbuf_addz(out, ",\"table\":"), wr_sbuf_add_json(out, s->node->source.table->name);
-    if (s->node->kind == WR_P_SINK && s->node->sink.table) wr_sbuf_addz(out, ",\"table\":"), wr_sbuf_add_json(out, s->node->sink.table->name);
-    wr_sbuf_printf(out, ",\"in\":[%" PRIu64 ",%" PRIu64 "],\"out\":%" PRIu64, l->in[0], l->in[1], l->out);
-    wr_sbuf_printf(out, ",\"inserts\":%" PRIu64 ",\"updates_before\":%" PRIu64 ",\"updates_after\":%" PRIu64 ",\"deletes\":%" PRIu64,
-                   l->out_kind[0], l->out_kind[1], l->out_kind[2], l->out_kind[3]);
-    if (is_join(s->node->kind)) wr_sbuf_printf(out, ",\"matched\":[%" PRIu64 ",%" PRIu64 "]", l->matched[0], l->matched[1]);
-    wr_sbuf_addz(out, ",\"dropped\":{");
-    const char *sep = "";
-    for (int i = 0; i < WR_REASON_COUNT; i++) {
-        if (!l->dropped[i]) continue;
-        wr_sbuf_printf(out, "%s", sep);
-        wr_sbuf_add_json(out, wr_str_of(wr_reason_name((wr_reason)i)));
-        wr_sbuf_printf(out, ":%" PRIu64, l->dropped[i]);
-        sep = ",";
-    }
-    wr_sbuf_printf(out, "},\"closes\":%s,\"state_bytes\":%" PRIi64 ",\"state_peak_bytes\":%" PRIi64 ",\"keys\":%" PRIu64 ",\"rows\":%" PRIu64,
-                   wr_node_closes(s, finished) ? "true" : "false", s->usage.state_bytes, s->account_peak_bytes, s->usage.keys, s->usage.rows);
-    if (s->usage.tier_evictions || s->usage.tier_keys)
-        wr_sbuf_printf(out, ",\"tier_keys\":%" PRIu64 ",\"tier_loads\":%" PRIu64 ",\"tier_evictions\":%" PRIu64, s->usage.tier_keys, s->usage.tier_loads,
-                       s->usage.tier_evictions);
-    for (uint32_t i = 0; i < s->n_refused; i++) {
-        wr_sbuf_addz(out, i ? "," : ",\"refused\":{");
-        wr_sbuf_add_json(out, wr_str_of(s->refused[i].code));
-        wr_sbuf_printf(out, ":%" PRIu64 "%s", s->refused[i].n, i + 1 == s->n_refused ? "}" : "");
-    }
-    if (s->node->kind == WR_P_LOOKUP_JOIN)
-        wr_sbuf_printf(out, ",\"lookup\":{\"hits\":%" PRIu64 ",\"asked\":%" PRIu64 ",\"retries\":%" PRIu64 ",\"reloads\":%" PRIu64 ",\"cache_bytes\":%" PRIi64 "}", s->usage.lookup_hits,
-                       s->usage.lookup_asked, s->usage.lookup_retries, s->usage.lookup_reloads, s->usage.cache_bytes);
-    wr_sbuf_addc(out, '}');
-}
-
-void wr_job_ledger_json(const wr_job_status *status, wr_sbuf *out) {
-    wr_sbuf_addz(out, "{\"operators\":[");
-    for (uint32_t i = 0; i < status->n_nodes; i++) {
-        if (i) wr_sbuf_addc(out, ',');
-        wr_job_ledger_node_json(&status->nodes[i], status->finished, out);
-    }
-    wr_sbuf_printf(out, "],\"rows_in\":%" PRIu64 ",\"rows_out\":%" PRIu64 "}", status->rows_in, status->rows_out);
+    out->upgraded = job->generation > 0;
 }
 
 void wr_job_why_silent(const wr_job_status *status, wr_sbuf *out) {

@@ -44,7 +44,7 @@ static void put_copy(wr_checkpoint_writer *w, wr_section_kind kind, wr_str owner
     wr_checkpoint_put(w, kind, owner, s->instance, &content);
 }
 
-static void job_section_read(const wr_checkpoint *ck, uint32_t *groups, bool *finished, uint32_t *generation) {
+void job_section_read(const wr_checkpoint *ck, uint32_t *groups, bool *finished, uint32_t *generation) {
     const wr_section *s = wr_checkpoint_find(ck, WR_SECTION_JOB, WR_STR("job"));
     *groups = 0, *finished = false, *generation = 0;
     if (!s) return;
@@ -64,6 +64,8 @@ static void put_job(const carry *c, wr_checkpoint_writer *w) {
     wr_checkpoint_put(w, WR_SECTION_JOB, WR_STR("job"), 0, &buf);
     wr_upgrade_put_plan(c->plan, &plan);
     wr_checkpoint_put(w, WR_SECTION_PLAN, WR_STR("plan"), 0, &plan);
+    ledger_put_nodes(c->plan, &plan);
+    wr_checkpoint_put(w, WR_SECTION_PLAN, WR_STR("nodes"), 0, &plan);
 }
 
 static void put_sections(const carry *c, wr_checkpoint_writer *w) {

@@ -27,6 +27,7 @@ void worker_report(worker *w) {
         node_report *r = &job->reports[w->index * job->n_nodes + i];
         if (!n->p) continue;
         r->ledger = n->ledger;
+        if (n->detail) *r->detail = *n->detail;
         r->wm = n->out_wm;
         if (n->latency) latency_report(n, r);
         r->steps = n->steps;

@@ -77,6 +77,7 @@ void serve_letters(const serve_ask *ask, wr_http_out *out);
 void serve_replay(const serve_ask *ask, wr_http_out *out);       /* POST asks, GET tells what became of it */
 void serve_replays_free(wr_serve *serve);
 void serve_status(const serve_ask *ask, wr_http_out *out);
+void serve_ledger(const serve_ask *ask, wr_http_out *out);
 void serve_slo(const serve_ask *ask, wr_http_out *out);
 void serve_alerts(const serve_ask *ask, wr_http_out *out);
 void serve_metrics(const serve_ask *ask, wr_http_out *out);

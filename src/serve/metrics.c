@@ -125,7 +125,7 @@ static void rows_refused(page *p) {
             end_count(p, n->refused[i].n);
         }
 }
-static void ledger_closes(page *p) { EACH_NODE(p, n) begin_operator(p, n->node), end(p, wr_node_closes(n, p->s->finished)); }
+static void ledger_closes(page *p) { EACH_NODE(p, n) begin_operator(p, n->node), end(p, wr_node_closes(p->s, n)); }
 static void state_bytes(page *p) { EACH_NODE(p, n) begin_operator(p, n->node), end(p, (double)n->account_bytes); }
 static void state_predicted(page *p) {
     EACH_NODE(p, n) {

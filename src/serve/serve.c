@@ -8,6 +8,7 @@ static const served PATHS[] = {
     {"/api/query", serve_query_get, "rows of views: POST {\"sql\": \"SELECT ...\"}", true},
     {"/api/status", serve_status, "all that is known of the job", false},
     {"/api/audit", serve_audit, "audits of closed periods (--audit-every), and the last report", false},
+    {"/api/ledger", serve_ledger, "where every row went; ?window=1: by window; ?text=1: as text", false},
     {"/api/history", serve_history, "memory, state and rows since the run began", false},
     {"/api/letters", serve_letters, "dead letters, the newest first", false},
     {"/api/replay", serve_replay, "what became of letters that POST asked to put back", true},
