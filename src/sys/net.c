@@ -2,9 +2,12 @@
  *
  * One owner  a socket is armed with EPOLLONESHOT: the thread that gets its event has the connection until it arms it again. `busy` and `woken`, under the
  *            connection's lock, are what a waker looks at: a connection in its turn sees the mark at the end of it, another one is armed for output, which
- *            comes at once.
+ *            comes at once. A waker may arm a connection whose event another thread has taken but not looked at yet, so two threads can come with one
+ *            connection: the second one sees `busy` and goes, since the first one arms it again for all that it waits for.
  * Life       connections are in a list under the server's lock; a socket is closed under it too, so that the sweep, which shuts idle ones down, never meets
  *            another's number. What was shut down comes out of the epoll as ended and is closed by the thread that gets it.
+ * Graves     for the same reason a thread may hold an event of a connection that another one has closed: the memory is given back when every thread has waited
+ *            anew since then.
  * Parked     a parked connection is never freed, even if its client left: whoever works for it will wake it.                                    */
 #include "sys/net.h"
 #include "sys/net_tls.h"
@@ -38,6 +41,7 @@ struct wr_conn {
     wr_sbuf          in, out;
     net_tls_end     *tls;
     void            *user;
+    uint64_t         died;            /* its number among the closed ones */
     char             peer[64];
 };
 
@@ -46,13 +50,16 @@ struct wr_net {
     wr_net_opts      opts;
     int              fd, epoll, stop_fd;
     net_tls         *tls;
-    wr_mutex        *lock;            /* of the list */
-    wr_conn         *first;
+    wr_mutex        *lock;            /* of the lists */
+    wr_conn         *first, *graves;  /* graves: the newest first */
+    _Atomic uint64_t n_died;
     _Atomic uint32_t n;
     _Atomic bool     stopping;
     _Atomic int64_t  swept_us;
     uint32_t         n_threads;
     void            *threads[THREADS_MAX];
+    _Atomic uint64_t waited[THREADS_MAX]; /* how many had been closed when the thread last held no event */
+    _Atomic uint32_t n_begun;
     char             address[96];
 };
 
@@ -138,12 +145,29 @@ static void destroy(wr_conn *c) {
     if (c->next) c->next->prev = c->prev;
     net_tls_end_free(c->tls);
     close(c->fd);
+    c->died = atomic_fetch_add(&net->n_died, 1) + 1; /* behind close: no new event names it */
+    c->next = net->graves, net->graves = c;
     wr_mutex_unlock(net->lock);
     atomic_fetch_sub(&net->n, 1);
     wr_sbuf_free(&c->in);
     wr_sbuf_free(&c->out);
-    wr_mutex_free(c->lock);
-    wr_free(c);
+}
+
+/* Frees what was closed and is in no thread's hands: the tail of the list. */
+static void clear_graves(wr_net *net) {
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < atomic_load(&net->n_begun); i++) least = WR_MIN(least, atomic_load(&net->waited[i]));
+    wr_mutex_lock(net->lock);
+    wr_conn **at = &net->graves;
+    while (*at && (*at)->died > least) at = &(*at)->next;
+    wr_conn *gone = *at;
+    *at = NULL;
+    wr_mutex_unlock(net->lock);
+    for (wr_conn *next; gone; gone = next) {
+        next = gone->next;
+        wr_mutex_free(gone->lock);
+        wr_free(gone);
+    }
 }
 
 /* ---- bytes ---- */
@@ -236,8 +260,10 @@ static bool rest(wr_conn *c) {
 static void serve(wr_conn *c, uint32_t events) {
     wr_net *net = c->net;
     wr_mutex_lock(c->lock);
+    bool taken = c->busy; /* for ever, when it is closed */
     c->busy = true;
     wr_mutex_unlock(c->lock);
+    if (taken) return;
     c->want_write = false;
     if (events & EPOLLERR) c->dead = true;
     for (;;) {
@@ -307,8 +333,10 @@ static void sweep(wr_net *net) {
 
 static void run(void *arg) {
     wr_net            *net = arg;
+    uint32_t           me = atomic_fetch_add(&net->n_begun, 1); /* before its first wait; what is closed before that it never sees */
     struct epoll_event events[16];
     while (!atomic_load(&net->stopping)) {
+        atomic_store(&net->waited[me], atomic_load(&net->n_died));
         int n = epoll_wait(net->epoll, events, WR_COUNT_OF(events), SWEEP_MS);
         for (int i = 0; i < n; i++) {
             if (events[i].data.ptr == net) {
@@ -320,6 +348,7 @@ static void run(void *arg) {
             }
         }
         sweep(net);
+        if (atomic_load(&net->n_died) != atomic_load(&net->waited[me])) clear_graves(net);
     }
 }
 
@@ -390,6 +419,8 @@ void wr_net_close(wr_net *net) {
     if (net->stop_fd >= 0) (void)!write(net->stop_fd, &one, sizeof one);
     for (uint32_t i = 0; i < net->n_threads; i++) net->world->vt->join(net->world, net->threads[i]);
     while (net->first) destroy(net->first);
+    atomic_store(&net->n_begun, 0); /* no thread holds anything */
+    clear_graves(net);
     net_tls_free(net->tls);
     if (net->fd >= 0) close(net->fd);
     if (net->epoll >= 0) close(net->epoll);
