@@ -2,6 +2,8 @@
  *
  * Queries    may take their time, so the connection sleeps and a few threads answer: the server's own go on with the dashboard. At most WAITING_MAX wait.
  * Users      with a file, every request for /api/ says who it is from: Authorization: Bearer TOKEN. POST needs the role admin, but for queries, which only read.
+ * Names      without users and token, whoever reaches the port may ask; then it must be asked for by number or as localhost. A page of another site whose name was made
+ *            to point here afterwards (DNS rebinding) says that name, and is refused.
  * Closing    the route is gone before the threads end, so nothing is put into the queue behind them.                                    */
 #include "serve/internal.h"
 #include "serve/pg.h"
@@ -32,9 +34,25 @@ static const char *token_of(const wr_http_in *in) {
     return given && !strncasecmp(given, "Bearer ", 7) ? given + 7 + strspn(given + 7, " ") : NULL;
 }
 
+bool serve_host_ok(const char *host) {
+    if (!host) return true; /* no browser */
+    bool   six = host[0] == '[';
+    size_t len = six ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    if (six ? strlen(host) < len : !len) return false;
+    if (host[len] && (host[len] != ':' || host[len + 1 + strspn(host + len + 1, "0123456789")])) return false;
+    if (six) return strspn(host + 1, "0123456789abcdefABCDEF:.") == len - 2;
+    if (len == 9 && !strncasecmp(host, "localhost", 9)) return true;
+    return strspn(host, "0123456789.") == len;
+}
+
 bool serve_admit(void *self, const wr_http_in *in, wr_http_out *out) {
     wr_serve *s = self;
-    if (!s->asks || !s->asks->users) return true;
+    if (!s->asks || !s->asks->users) {
+        const char *host = wr_http_in_header(in, "Host");
+        if (s->opts.token || serve_host_ok(host)) return true;
+        wr_http_out_error(out, 403, "'%.100s' is not a name of this machine: ask for %s, or start with --users FILE, then any name is taken", host, in->address);
+        return false;
+    }
     const char    *token = token_of(in);
     const wr_user *user = token ? wr_users_by_token(s->asks->users, wr_str_of(token)) : NULL;
     bool           reads = !strcmp(in->method, "GET") || !strcmp(in->method, "HEAD") || !strcmp(in->path, "/api/query");

@@ -51,6 +51,7 @@ wr_status    serve_asks_open(wr_serve *serve, wr_err *err);
 void         serve_asks_close(wr_serve *serve);
 bool         serve_has_users(const wr_serve *serve);
 bool         serve_admit(void *serve, const wr_http_in *in, wr_http_out *out); /* wr_http_route.admit: is it a user, and may they? */
+bool         serve_host_ok(const char *host); /* is the header Host a number or localhost, with a port or without? NULL: it is not there */
 wr_http_when serve_query_begin(wr_serve *serve, const wr_http_in *in, wr_http_out *out);
 void         serve_query_later(void *serve, wr_http_in *in);
 void         serve_query_get(const serve_ask *ask, wr_http_out *out);

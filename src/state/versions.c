@@ -26,7 +26,7 @@ struct wr_versions {
     uint64_t rng, rows;
     int64_t  bytes, old_bytes;
     touches *first, *last;
-    uint64_t n_touched, n_passed;                    /* touches collected: number of the first that is there */
+    uint64_t n_touched;
     chunk   *chunks;
     char    *room, *room_end;
     piece   *free[CLASSES];
@@ -196,17 +196,16 @@ static void touch(wr_versions *v, wr_vrow *r, uint64_t version) {
     v->n_touched++;
 }
 
-bool wr_versions_touch(const wr_versions *v, uint64_t since, uint64_t *at, wr_touch *out) {
-    uint64_t base = v->n_passed;
-    for (const touches *t = v->first; t; base += t->to - t->from, t = t->next) {
-        uint32_t n = t->to - t->from;
-        if (!n || *at >= base + n || t->at[t->to - 1].version <= since) continue;
-        for (uint32_t i = *at > base ? (uint32_t)(*at - base) : 0; i < n; i++) {
-            if (t->at[t->from + i].version <= since) continue;
-            *out = t->at[t->from + i];
-            *at = base + i + 1;
-            return true;
-        }
+bool wr_versions_touch(const wr_versions *v, uint64_t since, wr_touch_at *at, wr_touch *out) {
+    const touches *t = at->in ? at->in : v->first;
+    uint32_t       i = at->in ? at->next : t ? t->from : 0;
+    for (; t; t = t->next, i = t ? t->from : 0) {
+        if (i < t->to && t->at[t->to - 1].version <= since) continue;
+        while (i < t->to && t->at[i].version <= since) i++;
+        if (i == t->to) continue;
+        *out = t->at[i];
+        *at = (wr_touch_at){t, i + 1};
+        return true;
     }
     return false;
 }
@@ -265,7 +264,6 @@ bool wr_versions_collect(wr_versions *v, uint64_t horizon, uint32_t most) {
             if (t->from + 2 * AHEAD < t->to) __builtin_prefetch(t->at[t->from + 2 * AHEAD].row);
             if (t->from + AHEAD < t->to) __builtin_prefetch(t->at[t->from + AHEAD].row->newest);
             wr_vrow *r = t->at[t->from++].row;
-            v->n_passed++;
             r->touches--;
             prune(v, r, horizon);
         }

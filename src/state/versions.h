@@ -34,9 +34,11 @@ wr_str   wr_vrow_key(const wr_vrow *row);
 const wr_version *wr_vrow_at(const wr_vrow *row, uint64_t version);       /* may be one with count 0; NULL: the key came later */
 const wr_version *wr_vrow_newest(const wr_vrow *row);
 
-/* Touches with version > `since`, by number from *at on (0: from the first of them). false: no more. A touch is there until collect passes its version. */
+/* Touches with version > `since`, from *at on (zero: from the first of them). false: no more. A touch is there until collect passes its version; so *at is good
+ * as long as no horizon is greater than `since`. */
 typedef struct wr_touch { wr_vrow *row; uint64_t version; } wr_touch;
-bool     wr_versions_touch(const wr_versions *v, uint64_t since, uint64_t *at, wr_touch *out);
+typedef struct wr_touch_at { const struct touches *in; uint32_t next; } wr_touch_at;
+bool     wr_versions_touch(const wr_versions *v, uint64_t since, wr_touch_at *at, wr_touch *out);
 /* Nobody will read at a version < horizon: forgets what only they would see, for at most `most` touches. False: there is more to do. */
 bool     wr_versions_collect(wr_versions *v, uint64_t horizon, uint32_t most);
 double   wr_versions_row_bytes(double key_bytes, double row_bytes);       /* for the bill */

@@ -234,7 +234,7 @@ void wr_view_scan_at(const wr_view_scan *s, wr_sbuf *out) {
 struct wr_view_sub {
     wr_view_cut *from, *to;          /* to: of the round that is under way, else NULL */
     uint32_t     shard;
-    uint64_t     at;                 /* the next touch of it */
+    wr_touch_at  at;                 /* the next touch of it */
     piece        p;
 };
 
@@ -291,7 +291,7 @@ static wr_status fill_changes(wr_view_sub *s, bool before, wr_err *err) {
             wr_mutex_unlock(sh->lock);
         }
         if (gone) return view_gone(v, err);
-        if (end) s->shard++, s->at = 0;
+        if (end) s->shard++, s->at = (wr_touch_at){0};
     }
     return WR_OK;
 }
@@ -308,7 +308,7 @@ wr_status wr_view_sub_next(wr_view_sub *s, bool before, uint32_t max, wr_batch *
     if (!s->to) {
         if (atomic_load(&s->from->gone)) return view_gone(s->from->view, err);
         s->to = wr_view_pin(s->from->view);
-        s->shard = 0, s->at = 0;
+        s->shard = 0, s->at = (wr_touch_at){0};
         piece_clear(&s->p);
     }
     *as_of = s->to->as_of;
