@@ -117,6 +117,8 @@ static const char *one(lexer *l, pg_tok *t, bool *bad) {
 wr_status pg_lex(wr_arena *arena, wr_str sql, pg_toks *out, uint32_t *at, wr_err *err) {
     lexer l = {sql.ptr, sql.ptr, sql.ptr + sql.len};
     *out = (pg_toks){0};
+    *at = 0;
+    if (!wr_utf8_valid(sql)) return wr_fail(err, WR_USER, "22021", "invalid byte sequence for encoding \"UTF8\" in the statement");
     for (;;) {
         const char *before = l.at;
         bool        ok = skip(&l), bad;

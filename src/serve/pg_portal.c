@@ -162,7 +162,7 @@ static query_limits limits_of(pg_client *c) {
 
 static query_args args_of(pg_client *c, const pg_portal *p) {
     if (c->txn == 'T' && !c->snapshot) c->snapshot = query_snapshot_new();
-    query_args a = {.snapshot = c->snapshot, .limits = limits_of(c), .stop = &c->stop, .user = c->user_name};
+    query_args a = {.snapshot = c->snapshot, .limits = limits_of(c), .stop = &c->stop, .user = c->user_name, .tz = c->tz};
     if (p) a.params = p->params, a.n = p->n_params;
     return a;
 }
@@ -196,6 +196,7 @@ bool describe_later(pg_client *c, pg_stmt *s, pg_then then) {
 
 bool portal_run(pg_client *c, pg_portal *p, pg_then then) {
     wr_err err = {0};
+    if (!p->started) atomic_store(&c->stop.asked, false); /* what was to be cancelled is not this */
     if (p->started || p->done) {
         portal_send(c, p, c->sending_max);
         return true;
@@ -442,6 +443,7 @@ bool portal_step(pg_client *c) {
     const wr_tz *tz = c->tz ? c->tz : p->rows ? p->rows->tz : NULL;
     wr_status    status = WR_OK;
     bool         end = p->done || !p->rows;
+    if (!end && atomic_load(&c->stop.asked)) status = wr_fail(&err, WR_CANCELLED, "57014", "canceling statement due to user request");
     while (!end && status == WR_OK && wr_conn_room(c->conn) && (!c->sending_max || c->fetched < c->sending_max)) {
         if (!p->batch) {
             uint64_t most = c->sending_max ? WR_MIN(c->sending_max - c->fetched, (uint64_t)WR_BATCH_MAX) : WR_BATCH_MAX;

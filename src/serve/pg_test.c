@@ -26,6 +26,8 @@ static void words(void **state) {
     assert_int_equal(pg_lex(arena, WR_STR("a 'b"), &t, &at, &err), WR_USER);
     assert_int_equal(at, 2);
     assert_int_equal(pg_lex(arena, WR_STR("/* a"), &t, &at, &err), WR_USER);
+    assert_int_equal(pg_lex(arena, WR_STR("'\xED\xA0\x80'"), &t, &at, &err), WR_USER); /* half a surrogate pair */
+    assert_string_equal(err.code, "22021");
     wr_arena_free(arena);
 }
 
@@ -70,6 +72,19 @@ static void values(void **state) {
         assert_string_equal(text.at, numerics[i].text);
         wr_sbuf_free(&text);
     }
+    static const struct { const char *text, *as; int scale; } exact[] = { /* DECIMAL(10, 2) is wanted; by hand */
+        {"1.5", "1.50", 2}, {"0.001", "0.001", 3}, {"-12345678901", "-12345678901", 0}, {"1E-38", "0.00000000000000000000000000000000000001", 38}, {"1.50E1", "15.00", 2}, {"0e99999", "0.00", 2},
+        {"99999999999999999999999999999999999999", "99999999999999999999999999999999999999", 0}};
+    for (size_t i = 0; i < WR_COUNT_OF(exact); i++) {
+        wr_sbuf text = {0};
+        assert_int_equal(pg_parse_text(arena, wr_type_decimal(10, 2), wr_str_of(exact[i].text), NULL, &v, &err), WR_OK);
+        assert_int_equal(v.type.scale, exact[i].scale);
+        wr_value_text(&v, NULL, &text);
+        assert_string_equal(text.at, exact[i].as);
+        wr_sbuf_free(&text);
+    }
+    static const char *const no[] = {"", "-", ".", "NaN", "1e", "1e+", "1x", "1e-39", "100000000000000000000000000000000000000", "1.00000000000000000000000000000000000001"};
+    for (size_t i = 0; i < WR_COUNT_OF(no); i++) assert_int_equal(pg_parse_text(arena, wr_type_decimal(10, 2), wr_str_of(no[i]), NULL, &v, &err), WR_DATA);
     assert_int_equal(pg_parse_binary(arena, PG_INT8, WR_STR("123"), &v, &err), WR_DATA);
     assert_int_equal(pg_parse_text(arena, wr_type_of(WR_T_INT), WR_STR("2147483648"), NULL, &v, &err), WR_DATA);
     assert_string_equal(err.code, "22P02");

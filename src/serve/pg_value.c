@@ -379,6 +379,46 @@ static bool integer_fits(wr_type t, int64_t v) {
     return v <= most && v >= -most - 1;
 }
 
+bool pg_decimal_digits(wr_str t, int *whole, int *frac) {
+    enum { FAR = 100000 };
+    size_t at = t.len && (t.ptr[0] == '-' || t.ptr[0] == '+');
+    int    n = 0, point = -1, first = -1, last = -1, e = 0;
+    for (; at < t.len && n < FAR; at++) {
+        if (t.ptr[at] == '.' && point < 0) {
+            point = n;
+            continue;
+        }
+        if (t.ptr[at] < '0' || t.ptr[at] > '9') break;
+        if (t.ptr[at] != '0') last = n, first = first < 0 ? n : first;
+        n++;
+    }
+    if (!n || n == FAR) return false;
+    if (at < t.len && (t.ptr[at] | 32) == 'e') {
+        bool down = ++at < t.len && t.ptr[at] == '-';
+        at += at < t.len && (down || t.ptr[at] == '+');
+        if (at == t.len) return false;
+        for (; at < t.len && t.ptr[at] >= '0' && t.ptr[at] <= '9'; at++) e = WR_MIN(e * 10 + t.ptr[at] - '0', (int)FAR);
+        if (down) e = -e;
+    }
+    if (at != t.len) return false;
+    if (point < 0) point = n;
+    *whole = first < 0 ? 0 : WR_MAX(point + e - first, 0);
+    *frac = first < 0 ? 0 : WR_MAX(last + 1 - point - e, 0);
+    return true;
+}
+
+/* With as many digits as its text has: a constant that was rounded would compare otherwise. */
+static bool parse_decimal(wr_str t, wr_value *out) {
+    enum { MOST = 38 };
+    int whole, frac;
+    if (!pg_decimal_digits(t, &whole, &frac) || whole + frac > MOST) return false;
+    if (frac > out->type.scale || whole > out->type.prec - out->type.scale) {
+        bool nullable = out->type.nullable;
+        out->type = wr_type_with_null(wr_type_decimal(MOST, frac), nullable);
+    }
+    return wr_decimal_parse(t, out->type.prec, out->type.scale, &out->d);
+}
+
 wr_status pg_parse_text(wr_arena *arena, wr_type type, wr_str text, const wr_tz *tz, wr_value *out, wr_err *err) {
     wr_str  t = wr_str_trim(text);
     int32_t part;
@@ -392,7 +432,7 @@ wr_status pg_parse_text(wr_arena *arena, wr_type type, wr_str text, const wr_tz 
     case WR_T_BIGINT: ok = wr_parse_i64(t, &out->i) && integer_fits(type, out->i); break;
     case WR_T_FLOAT:
     case WR_T_DOUBLE: ok = wr_parse_double(t, &out->f); break;
-    case WR_T_DECIMAL: ok = wr_decimal_parse(t, type.prec, type.scale, &out->d); break;
+    case WR_T_DECIMAL: ok = parse_decimal(t, out); break;
     case WR_T_CHAR:
     case WR_T_VARCHAR: out->s = wr_str_dup(arena, text), ok = wr_utf8_valid(text); break;
     case WR_T_BINARY:
@@ -461,7 +501,7 @@ wr_status pg_parse_binary(wr_arena *arena, uint32_t oid, wr_str b, wr_value *out
     }
     case WR_T_DECIMAL: {
         wr_sbuf text = {0};
-        ok = numeric_text(b, &text) && wr_decimal_parse(wr_sbuf_str(&text), 38, type.scale, &out->d);
+        ok = numeric_text(b, &text) && parse_decimal(wr_sbuf_str(&text), out);
         wr_sbuf_free(&text);
         break;
     }

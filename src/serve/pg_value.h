@@ -24,8 +24,11 @@ void pg_put_i16(wr_sbuf *out, int16_t v);
 void pg_put_i32(wr_sbuf *out, int32_t v);
 void pg_put_i64(wr_sbuf *out, int64_t v);
 
-/* A value of a type from text as clients write it, or from the binary form of an OID; text in the arena. WR_DATA, 22P02 or 22P03. */
+/* A value of a type from text as clients write it, or from the binary form of an OID; text in the arena. A decimal gets the digits that it needs,
+ * whatever the type says. WR_DATA, 22P02 or 22P03. */
 wr_status pg_parse_text(wr_arena *arena, wr_type type, wr_str text, const wr_tz *tz, wr_value *out, wr_err *err);
 wr_status pg_parse_binary(wr_arena *arena, uint32_t oid, wr_str bytes, wr_value *out, wr_err *err);
+/* Digits before and behind the point that the number needs; false: it is none. */
+bool      pg_decimal_digits(wr_str text, int *whole, int *frac);
 /* As a literal in weir's SQL. */
 void      pg_put_literal(const wr_value *v, wr_sbuf *out);

@@ -39,7 +39,7 @@ struct query_rows {                    /* of one run */
     wr_status (*next)(query_rows *rows, uint32_t max, wr_batch **out, wr_err *err); /* *out NULL: the end */
     void      (*free)(query_rows *rows);
 };
-typedef struct query_args { const wr_value *params; uint32_t n; query_snapshot *snapshot; query_limits limits; query_stop *stop; const char *user; } query_args;
+typedef struct query_args { const wr_value *params; uint32_t n; query_snapshot *snapshot; query_limits limits; query_stop *stop; const char *user; const struct wr_tz *tz; } query_args; /* tz: in which zone times without one are; NULL: the views' */
 
 typedef struct query query;
 /* One statement. Says whether it is right as far as that can be said at once; n_oids types of parameters are given (0: not said). */

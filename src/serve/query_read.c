@@ -297,19 +297,9 @@ static int value_of(const query *q, wr_arena *arena, constant c, wr_type type, c
         text = wr_str_of(wr_arena_printf(arena, "-%.*s", WR_FMT(text)));
     }
     if (t->kind == PG_NUMBER && !wr_type_is_numeric(type) && type.id != WR_T_FLOAT && type.id != WR_T_DOUBLE) return 1;
-    if (pg_parse_text(arena, type, text, NULL, out, &ignored) != WR_OK) return 1;
-    if (type.id == WR_T_DECIMAL) { /* a constant with more digits is not the rounded one */
-        wr_value exact;
-        if (pg_parse_text(arena, wr_type_decimal(38, 18), text, NULL, &exact, &ignored) != WR_OK) return 1;
-        wr_sbuf a = {0}, b = {0};
-        wr_value_text(&exact, NULL, &a);
-        wr_value_text(out, NULL, &b);
-        size_t n = a.len;
-        while (n > b.len && a.at[n - 1] == '0') n--;
-        bool same = n <= b.len || (n == b.len + 1 && a.at[n - 1] == '.');
-        wr_sbuf_free(&a), wr_sbuf_free(&b);
-        if (!same) return 1;
-    }
+    int whole, frac;
+    if (type.id == WR_T_DECIMAL && (!pg_decimal_digits(wr_str_trim(text), &whole, &frac) || frac > type.scale)) return 1; /* a constant with more digits is not the rounded one */
+    if (pg_parse_text(arena, type, text, args->tz ? args->tz : wr_view_tz(q->read->view), out, &ignored) != WR_OK) return 1;
     return 0;
 }
 

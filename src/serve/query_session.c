@@ -195,7 +195,7 @@ static void run_free(run *r) {
     wr_free(r);
 }
 
-static run *run_new(const query *q, const query_limits *limits, query_stop *stop) {
+static run *run_new(const query *q, const query_limits *limits, query_stop *stop, const wr_tz *tz) {
     run *r = wr_calloc(1, sizeof *r);
     *r = (run){.q = q, .arena = wr_arena_new(NULL), .world = q->db->world, .stop = stop, .limits = *limits};
     wr_account_init(&r->acct, NULL, "query", limits->memory_bytes);
@@ -203,6 +203,11 @@ static run *run_new(const query *q, const query_limits *limits, query_stop *stop
     wr_session_opts opts = {.world = q->db->world, .n_workers = 1, .n_key_groups = KEY_GROUPS, .memory_bytes = limits->memory_bytes, .batch_selects = true, .arg = r, .accept_unbounded = true,
                             .on_text = on_text, .on_rows = on_rows, .on_tick = on_tick, .on_start = on_start};
     r->session = wr_session_new(&opts);
+    if (!tz && q->n_views) tz = wr_view_tz(q->views[0]);
+    if (tz) {
+        wr_err ignored;
+        (void)!wr_session_set(r->session, wr_arena_printf(r->arena, "table.local-time-zone=%.*s", WR_FMT(wr_tz_name(tz))), &ignored);
+    }
     attach(r, r->session);
     return r;
 }
@@ -299,7 +304,7 @@ static void take_columns(query *q, run *r) {
 
 wr_status session_describe(query *q, wr_err *err) {
     static const query_limits limits = {.memory_bytes = 64 << 20};
-    run      *r = run_new(q, &limits, NULL);
+    run      *r = run_new(q, &limits, NULL, NULL);
     wr_value *params = wr_new_n(r->arena, wr_value, q->n_params + 1);
     for (uint32_t i = 0; i < q->n_params; i++) params[i] = wr_value_null(q->params[i].type);
     wr_status status = plan(r, params, q->n_params, err);
@@ -352,7 +357,7 @@ static wr_status outcome(run *r, wr_status status, wr_err *err) {
 }
 
 wr_status session_run(query *q, const query_args *args, query_rows **out, wr_err *err) {
-    run *r = run_new(q, &args->limits, args->stop);
+    run *r = run_new(q, &args->limits, args->stop, args->tz);
     pin(r, args->snapshot);
     wr_status status = plan(r, args->params, args->n, err);
     if (status == WR_OK) {
