@@ -297,6 +297,22 @@ static const page pages[] = {
      "not-published, refused, duplicate, orphan, changed, not-deterministic. Records that were refused and rows of interval joins without a partner are listed.\n"
      "Exit codes for cron: 0 equal, 1 something differs, 2 refused (no such period, a log that does not reach back far enough), 5 equal but an output cannot be\n"
      "read back, 6 the audit itself failed.\n"},
+    {"why", "the one thing that limits a running job, and what to change",
+     "usage: weir why [--json] [--token TOKEN] TARGET\n"
+     "\n"
+     "TARGET is the state directory of the job, or the address of its --ui (127.0.0.1:8080). Prints the class (slow-sink, slow-function, hot-key, fan-out,\n"
+     "slow-lookup, memory, disk, slow-operator, slow-source, idle-partition, late-source, future-record, empty-table, no-input ...), the operator, the\n"
+     "figures of the last seconds that show it, what to change, and who comes next; or that nothing limits it. Figures are shares of time, so the\n"
+     "machine's speed does not matter.\n"},
+    {"top", "a running job's operators, live",
+     "usage: weir top [--once] [--json] [--token TOKEN] TARGET\n"
+     "\n"
+     "      --once           print it once (so it is done when stdout is no terminal)\n"
+     "      --json           all that is known of the job, as GET /api/status gives it\n"
+     "\n"
+     "TARGET as with weir why. A line an operator: rows in and out a second; BUSY, the share of time in which its busiest instance works or waits for\n"
+     "its other end; FULL, in which a queue behind it is full; WAIT, in which there is nothing for it; EVENT, how far its event time is behind the\n"
+     "clock; LAG, how long rows are in queues on their way to it; its state, and its share of the bill. What limits the job is marked with '>'.\n"},
     {"help", "this, and 'weir help COMMAND', exit-codes, settings, connectors, formats", NULL},
     {"version", "what this is", "usage: weir version\n"},
 };
@@ -314,8 +330,6 @@ static const char EXIT_CODES[] =
 
 /* Commands of the plan that are not built. */
 static const page later[] = {
-    {"why", "the limiting operator", NULL},
-    {"top", "live operators", NULL},
     {"restore", "it is an option of run: weir run --restore SAVEPOINT --state-dir DIR job.sql", NULL},
     {"rescale", "rescaling a running job; a job stopped with --state-dir may go on with another -p", NULL},
     {"lab", "the labs", NULL},

@@ -329,6 +329,7 @@ int cmd_run(int argc, char **argv) {
         }
         auditor_free(r.audits);
         wr_serve_close(r.serve);
+        wr_observer_free(w->observer);
         watch_close(&r.kept);
         wr_session_free(session);
     }

@@ -5,7 +5,7 @@
  * Output     stderr only. With --json one object a line with "event": start | progress | checkpoint | silent | end.
  * Rules      users.md: the first line within a second; five seconds without an output row: one line why.                   */
 #include "watch.h"
-#include "observe/observe.h"
+#include "observe/why.h"
 #include "base/hash.h"
 #include <inttypes.h>
 #include <unistd.h>
@@ -112,6 +112,8 @@ void watch_start(void *arg, const wr_job_plan *plan, wr_job *job) {
         wr_arena_free(s.arena);
         return;
     }
+    wr_observer_free(w->observer);
+    w->observer = wr_observer_new(plan);
     if (w->json) start_json(w, plan, &s, &out);
     else start_text(w, plan, &s, &out);
     wr_arena_free(s.arena);
@@ -304,7 +306,7 @@ static void progress_json(watch *w, const wr_job_status *s, wr_sbuf *out) {
 
 static void say_silence(watch *w, const wr_job_status *s, int64_t now) {
     wr_sbuf why = {0}, out = {0};
-    wr_job_why_silent(s, &why);
+    wr_why_silent(w->observer, s, &why);
     char text[sizeof w->silence];
     snprintf(text, sizeof text, "%.*s", WR_FMT(wr_sbuf_str(&why)));
     wr_sbuf_free(&why);
@@ -395,7 +397,8 @@ void watch_tick(void *arg, wr_job *job) {
     measure_catch_up(w, &s, now);
     warn_ahead(w, &s);
     say_progress(w, &s, now);
-    wr_arena_free(s.arena);
+    if (wr_observer_due(w->observer, now)) wr_observer_see(w->observer, &s, now);
+    else wr_arena_free(s.arena);
 }
 
 /* ---- end ---- */

@@ -1,6 +1,7 @@
 /* cli/watch.h: what a running job tells people on stderr; private to cli/ (see watch.c). */
 #pragma once
 #include "cli.h"
+#include "observe/observe.h"
 
 typedef struct watch {
     wr_session *session;
@@ -24,6 +25,7 @@ typedef struct watch {
     uint64_t    hot_said[32];               /* keys and operators, hashed */
     bool        stopped_clean;              /* the last job was stopped with its state saved */
     uint64_t    stop_epoch;
+    wr_observer *observer;                  /* of the last job; NULL: quiet */
     bool        ledger_open;                /* some ledger did not close */
 } watch;
 

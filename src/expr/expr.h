@@ -89,6 +89,13 @@ void      wr_prog_names(wr_prog *prog, const wr_schema *input);
  * references share the input's memory (the caller keeps `in` alive by wr_mem_keep). now_us feeds CURRENT_TIMESTAMP etc.
  * WR_DATA with message, detail (expression text, values) when a live row fails. */
 wr_status wr_prog_eval(wr_prog *prog, const wr_batch *in, int64_t now_us, wr_vec *out, wr_mem *mem, wr_err *err);
+/* What its calls cost so far, from one evaluation in 16: the time of all of them, and of the function that takes most. */
+typedef struct wr_prog_cost {
+    uint64_t all_ns, most_ns;
+    const char *most, *first_user; /* names; NULL: none was called yet; it calls none of the user's */
+    bool user;                     /* most is one of the user's */
+} wr_prog_cost;
+void      wr_prog_cost_add(const wr_prog *prog, wr_prog_cost *into);
 /* Expression 0 is BOOLEAN: writes the live rows where it is TRUE to sel (capacity n_rows) and their number to *n_sel. */
 wr_status wr_prog_filter(wr_prog *prog, const wr_batch *in, int64_t now_us, uint16_t *sel, uint32_t *n_sel, wr_err *err);
 /* Evaluates one constant expression at planning time (options, VALUES, DEFAULTs). */

@@ -33,8 +33,10 @@ typedef struct wr_step {
     bool           escapes, in_mem;
     void          *state;
     void         (*state_free)(void *);
+    uint64_t       cost_ns; /* of its calls in evaluations that were measured */
 } wr_step;
 
+enum { COST_EVERY = 16, COST_ALL_NS = 200000 }; /* one evaluation in so many is measured; each one of a program that took that long: then a clock read is nothing */
 enum { SEEN_HEADS = 64 }; /* at first; they double with the steps */
 typedef struct seen_step { uint64_t hash; uint32_t step, before; } seen_step; /* before: next of the chain, as in seen_heads */
 
@@ -60,6 +62,9 @@ struct wr_prog {
     wr_mem         *mem;
     int64_t         now_us;
     wr_err         *err;
+    uint32_t        evals, every; /* every: of which one is measured */
+    uint64_t        took_ns;      /* all calls of the last one that was */
+    bool            measured;     /* this one is */
 };
 
 typedef struct wr_rows { const uint16_t *rows; uint32_t n; } wr_rows; /* rows NULL = 0..n-1 */
@@ -414,6 +419,15 @@ static wr_status run_call(wr_prog *p, uint32_t at, wr_rows sel) {
     return s->impl->kernel(&c);
 }
 
+static wr_status run_measured(wr_prog *p, uint32_t at, wr_rows sel) {
+    uint64_t  from = wr_cost_ns();
+    wr_status status = run_call(p, at, sel);
+    uint64_t  ns = wr_cost_ns() - from;
+    p->steps.at[at].cost_ns += ns * p->every;
+    p->took_ns += ns;
+    return status;
+}
+
 /* ---- lazy steps ---- */
 static wr_status run(wr_prog *p, uint32_t begin, uint32_t end, wr_rows sel);
 
@@ -591,7 +605,7 @@ static wr_status run(wr_prog *p, uint32_t begin, uint32_t end, wr_rows sel) {
             p->regs[i].vec = p->in->cols[e->col];
             continue;
         }
-        if (!(p->steps.at[i].impl->flags & FN_LAZY)) WR_TRY(run_call(p, i, sel));
+        if (!(p->steps.at[i].impl->flags & FN_LAZY)) WR_TRY(WR_UNLIKELY(p->measured) ? run_measured(p, i, sel) : run_call(p, i, sel));
         else if (strcmp(e->fn->name, "CASE") == 0) WR_TRY(run_case(p, i, sel));
         else if (strcmp(e->fn->name, "COALESCE") == 0) WR_TRY(run_coalesce(p, i, sel));
         else WR_TRY(run_logic(p, i, sel));
@@ -609,6 +623,9 @@ static void broadcast(const wr_vec *one, uint32_t n, wr_vec *out, wr_mem *mem) {
 static void start(wr_prog *p, const wr_batch *in, int64_t now_us, wr_mem *mem, wr_err *err) {
     wr_assert(in->n_rows <= WR_BATCH_MAX);
     p->in = in, p->now_us = now_us, p->mem = mem, p->err = err;
+    p->every = p->took_ns > COST_ALL_NS || !p->evals ? 1 : COST_EVERY;
+    p->measured = p->evals++ % p->every == 0;
+    if (p->measured) p->took_ns = 0;
     wr_arena_reset(p->scratch);
 }
 
@@ -662,6 +679,17 @@ wr_status wr_prog_filter(wr_prog *p, const wr_batch *in, int64_t now_us, uint16_
     }
     wr_mem_unref(mem);
     return st;
+}
+
+void wr_prog_cost_add(const wr_prog *p, wr_prog_cost *into) {
+    for (uint32_t i = 0; i < p->steps.n; i++) {
+        const wr_step *s = &p->steps.at[i];
+        uint64_t       ns = s->cost_ns;
+        if (s->impl && s->impl->kernel == wr_udf_kernel && !into->first_user) into->first_user = s->expr->fn->name;
+        into->all_ns += ns;
+        if (ns <= into->most_ns) continue;
+        into->most_ns = ns, into->most = s->expr->fn->name, into->user = s->impl->kernel == wr_udf_kernel;
+    }
 }
 
 wr_status wr_expr_eval_const(wr_expr_ctx *ctx, const wr_expr *e, wr_value *out, wr_err *err) {

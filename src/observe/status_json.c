@@ -100,6 +100,23 @@ static void latency_json(const wr_job_status *s, const wr_node_status *n, const 
     else wr_sbuf_addz(out, ",\"event_time_lag_us\":null");
 }
 
+static void figures_json(const wr_op_figures *f, const wr_node_status *n, wr_sbuf *out) {
+    wr_sbuf_printf(out, ",\"instances\":%u,\"chained\":%s,\"queued_bytes\":%" PRIu64 ",\"queue_fill\":%.3f", (unsigned)__builtin_popcountll(n->lives), n->chained ? "true" : "false", n->queued_bytes,
+                   n->queue_fill);
+    if (!f) return;
+    wr_sbuf_printf(out, ",\"load\":%.3f,\"busy\":%.3f,\"busiest_worker\":%u,\"load_all\":%.3f,\"time\":{", f->load, f->busy, f->worker, f->load_all);
+    for (int i = 0; i < WR_SPENT_COUNT; i++) wr_sbuf_printf(out, "%s\"%s\":%.3f", i ? "," : "", wr_spent_name((wr_spent)i), f->share[i]);
+    wr_sbuf_printf(out, "},\"lag_us\":%" PRIi64 "", f->lag_us);
+    if (!n->latency && f->event_lag_us >= 0) wr_sbuf_printf(out, ",\"event_time_lag_us\":%" PRIi64, f->event_lag_us);
+    else if (!n->latency) wr_sbuf_addz(out, ",\"event_time_lag_us\":null"); /* of sinks latency_json has said it */
+    if (!f->holder) return;
+    wr_sbuf_addz(out, ",\"watermark_held_by\":{\"table\":");
+    wr_sbuf_add_json(out, f->holder->node->source.table->name);
+    wr_sbuf_printf(out, ",\"operator\":\"%s\",\"partition\":", f->holder->node->id);
+    wr_sbuf_add_json(out, wr_str_of(f->holder->held_by));
+    wr_sbuf_addc(out, '}');
+}
+
 static void operator_json(const wr_job_status *s, const wr_node_status *n, const wr_observer *o, wr_sbuf *out) {
     enum { RATE_SPAN_US = 5000000 };
     static const char *const bounds[] = {"stateless", "keys", "time", "input", "nothing"};
@@ -117,6 +134,7 @@ static void operator_json(const wr_job_status *s, const wr_node_status *n, const
         wr_sbuf_printf(out, ",\"in_per_s\":%.1f,\"out_per_s\":%.1f,\"state_bytes_per_s\":%.1f", (double)(b.in - a.in) * 1e6 / (double)span, (double)(b.out - a.out) * 1e6 / (double)span,
                        (double)(b.state_bytes - a.state_bytes) * 1e6 / (double)span);
     }
+    figures_json(wr_observer_figures(o, n->node->index), n, out);
     wr_sbuf_addc(out, '}');
 }
 

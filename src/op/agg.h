@@ -114,6 +114,7 @@ void    wr_seq_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v
 wr_status wr_acc_one(wr_aggs *a, const wr_agg_slot *s, void *acc, wr_cell v, bool null, int sign, uint64_t seq, wr_err *err);
 /* agg_user.c */
 struct wr_user_frame *wr_user_new(wr_arena *arena);
+void      wr_user_cost(const wr_aggs *a, wr_prog_cost *out);           /* nothing, if there is no function of the user */
 void      wr_user_free(struct wr_user_frame *u);                      /* NULL is legal */
 bool      wr_user_skips(const wr_agg_slot *s, const wr_vec *arg, uint32_t row);
 wr_status wr_user_feed(wr_aggs *a, const wr_agg_slot *s, const wr_vec *arg, const uint32_t *rows, void *const *blocks, const int8_t *sign, const uint16_t *pass,

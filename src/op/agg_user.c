@@ -6,9 +6,12 @@
  * Thread     owned by one worker. Memory: what states own is counted in heap_bytes.                                              */
 #include "op/agg.h"
 
+enum { MEASURED_ROWS = 64, MEASURED_EVERY = 16 }; /* calls for so many rows are measured, of shorter ones one in so many */
 typedef struct wr_user_frame {
     wr_udf_frame f;
     wr_arena    *scratch;
+    uint32_t     calls;
+    wr_prog_cost cost;
 } wr_user_frame;
 
 static void *state_of(wr_acc_user *acc) { return acc + 1; }
@@ -70,6 +73,16 @@ WR_COLD static wr_status report(const wr_udf_frame *f, const wr_agg_slot *s, con
     return WR_DATA;
 }
 
+static void measured(wr_user_frame *u, const char *name, uint32_t n, uint64_t ns) {
+    ns *= n < MEASURED_ROWS ? MEASURED_EVERY : 1;
+    u->cost.all_ns += ns;
+    u->cost.most_ns += ns; /* of several functions the last one has the name */
+    u->cost.most = name, u->cost.user = true;
+}
+void wr_user_cost(const wr_aggs *a, wr_prog_cost *out) {
+    if (a->user) *out = a->user->cost;
+}
+
 /* Rows rows[0..n-1] into (sign +1) or out of the states. */
 static wr_status run(wr_aggs *a, const wr_agg_slot *s, const wr_vec *arg, const uint32_t *rows, void **states, uint32_t n, int sign, wr_err *err) {
     const wr_vec *cols;
@@ -80,7 +93,10 @@ static wr_status run(wr_aggs *a, const wr_agg_slot *s, const wr_vec *arg, const 
             return wr_fail(err, WR_LIMIT, "54000", "%s would get more than 2 GiB of text in one batch", s->agg.user->udf->name);
     wr_udf_frame *f = frame(a, n);
     wr_assert(sign > 0 || s->user->retract);
-    int rc = sign > 0 ? s->user->accumulate(&f->call, states, args) : s->user->retract(&f->call, states, args);
+    bool     measure = n >= MEASURED_ROWS || a->user->calls++ % MEASURED_EVERY == 0;
+    uint64_t from = measure ? wr_cost_ns() : 0;
+    int      rc = sign > 0 ? s->user->accumulate(&f->call, states, args) : s->user->retract(&f->call, states, args);
+    if (measure) measured(a->user, s->agg.user->udf->name, n, wr_cost_ns() - from);
     settle_bytes(a);
     return rc || f->failed ? report(f, s, cols, n_cols, rows, sign < 0, err) : WR_OK;
 }

@@ -42,6 +42,12 @@ out:
     wr_batch_unref(next);
     return s;
 }
+static void calc_usage(const wr_op *op, wr_op_usage *out) {
+    const calc *c = (const calc *)op;
+    *out = (wr_op_usage){.oldest_us = WR_TIME_MAX};
+    if (c->filter) wr_prog_cost_add(c->filter, &out->calls);
+    if (c->exprs) wr_prog_cost_add(c->exprs, &out->calls);
+}
 static void calc_close(wr_op *op) {
     calc *c = (calc *)op;
     if (c->filter) wr_prog_free(c->filter);
@@ -50,7 +56,7 @@ static void calc_close(wr_op *op) {
 }
 static const wr_op_vt calc_vt = {
     .name = "calc", .on_batch = calc_on_batch, .on_watermark = wr_op_no_watermark, .output_watermark = wr_op_same_watermark, .save = wr_op_no_save,
-    .load = wr_op_no_load, .usage = wr_op_no_usage, .limit = wr_op_no_limit, .close = calc_close,
+    .load = wr_op_no_load, .usage = calc_usage, .limit = wr_op_no_limit, .close = calc_close,
 };
 wr_op *wr_calc_new(const wr_calc_opts *opts, wr_op_ctx *ctx) {
     calc *c = wr_calloc(1, sizeof *c);

@@ -260,6 +260,7 @@ static void group_agg_usage(const wr_op *op, wr_op_usage *out) {
     const group_agg *g = (const group_agg *)op;
     *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(g->map), .keys = wr_kmap_count(g->map), .oldest_us = WR_TIME_MAX};
     wr_op_map_usage(g->map, out);
+    wr_user_cost(g->aggs, &out->calls);
 }
 static wr_status group_agg_limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((group_agg *)op)->map, bytes, err); }
 static void group_agg_close(wr_op *op) {

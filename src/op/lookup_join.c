@@ -58,7 +58,7 @@ typedef struct lookup_join {
     pair               *pairs;
     uint32_t            n_pairs;
     wr_sbuf             buf, key;
-    uint64_t            hits, asked, retries, reloads;
+    uint64_t            hits, asked, retries, reloads, questions, answer_us;
 } lookup_join;
 
 static void count(lookup_join *j, wr_reason reason) { j->op.ctx->ledger->dropped[reason]++; }
@@ -239,7 +239,7 @@ static wr_status take_answer(lookup_join *j, entry *e, wr_err *err) {
     wr_ask *a = e->ask;
     e->ask = NULL;
     j->n_asks--;
-    j->retries += a->retries, j->reloads += a->reloads;
+    j->retries += a->retries, j->reloads += a->reloads, j->questions++, j->answer_us += a->took_us;
     if (a->status != WR_OK) {
         if (err) *err = a->err;
         free_ask(a);
@@ -553,7 +553,7 @@ static wr_status load(wr_op *op, wr_reader *in, uint32_t from, uint32_t to, wr_e
 static void usage(const wr_op *op, wr_op_usage *out) {
     const lookup_join *j = (const lookup_join *)op;
     *out = (wr_op_usage){.state_bytes = j->bytes, .rows = j->n_rows, .oldest_us = WR_TIME_MAX, .lookup_hits = j->hits, .lookup_asked = j->asked, .lookup_retries = j->retries,
-                         .lookup_reloads = j->reloads};
+                         .lookup_reloads = j->reloads, .lookup_questions = j->questions, .lookup_answer_us = j->answer_us};
     if (j->opts.kept) wr_kept_usage(&j->kept, out);
     out->cache_bytes = (j->cache ? wr_lookup_store_bytes(j->cache) : 0) + j->asker->bytes(j->asker);
     out->state_bytes += out->cache_bytes;

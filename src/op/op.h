@@ -79,7 +79,10 @@ typedef struct wr_op_usage {    /* what the operator remembers, for the bill, to
     int64_t  oldest_us;         /* event time of the oldest thing kept, WR_TIME_MAX if none */
     uint64_t tier_keys;         /* of keys: those that are in the tier only (or whose value is) */
     uint64_t tier_loads, tier_evictions; /* keys that came back, keys that left, since the start */
+    uint64_t tier_asked, tier_read_ns, tier_write_ns; /* keys looked for in the tier; time in that, and in writing to it */
     uint64_t lookup_hits, lookup_asked, lookup_retries, lookup_reloads; /* lookup joins: keys found in the cache, keys asked for, keys and questions asked again, whole tables read */
+    uint64_t lookup_questions, lookup_answer_us; /* answered; from each question's beginning to its answer, summed */
+    wr_prog_cost calls;         /* of its expressions */
     int64_t  cache_bytes;       /* of state_bytes: a cache, which is no state */
     bool     spills;            /* a limit has an effect on it */
 } wr_op_usage;
@@ -275,6 +278,7 @@ struct wr_ask {                         /* one question: made and freed by the o
     wr_err       err;
     uint32_t     retries;               /* after errors that may pass */
     uint32_t     reloads;               /* the whole table was read for it */
+    uint64_t     took_us;               /* the asker's own time for it */
     _Atomic bool done;
     wr_ask      *next;
 };

@@ -94,6 +94,7 @@ void wr_op_map_usage(const wr_kmap *map, wr_op_usage *out) {
     wr_kmap_tier_usage u;
     wr_kmap_tier_usage_get(map, &u);
     out->tier_keys += u.entries, out->tier_loads += u.loads, out->tier_evictions += u.evictions;
+    out->tier_asked += u.asked, out->tier_read_ns += u.read_ns, out->tier_write_ns += u.write_ns;
     out->spills |= wr_kmap_spills(map);
 }
 void wr_op_save_rows(wr_sbuf *out, int64_t n_rows) { wr_put_u64(out, (uint64_t)WR_MAX(n_rows, 0)); }

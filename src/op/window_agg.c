@@ -342,6 +342,7 @@ static void window_agg_usage(const wr_op *op, wr_op_usage *out) {
         wr_op_map_usage(p->map, out);
     }
     out->spills = a->op.ctx->tier && !a->two_stacks;
+    wr_user_cost(a->aggs, &out->calls);
     if (a->run) out->state_bytes += wr_kmap_bytes(a->run), out->keys += wr_kmap_count(a->run);
     out->state_bytes += a->parts_bytes;
     if (a->run_base != WR_TIME_MIN) out->oldest_us = WR_MIN(out->oldest_us, a->run_base);

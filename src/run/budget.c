@@ -225,7 +225,10 @@ static wr_status apply_limits(worker *w, uint32_t version, wr_err *err) {
         }
         less = less || (bytes && wr_account_bytes(&w->job->op_accts[w->index * w->job->n_nodes + n->p->index]) > bytes);
         n->limit_bytes = bytes;
-        WR_TRY(n->op->vt->limit(n->op, bytes, err));
+        counter  *was = meter_aside(n, WR_SPENT_SPILL);
+        wr_status status = n->op->vt->limit(n->op, bytes, err);
+        meter_back(n, was);
+        if (status != WR_OK) return status;
     }
     if (all) w->budget_version = version;
     if (less && w->job->budget.of_process) wr_heap_purge();

@@ -49,6 +49,8 @@ static bool is_chained(const wr_job *job, const wr_pnode *p) {
     return keeps_nothing && !p->single && p->n_inputs == 1 && p->inputs[0].exchange == WR_X_FORWARD;
 }
 
+bool job_chained(const wr_job *job, const wr_pnode *p) { return is_chained(job, p); }
+
 static void place_nodes(wr_job *job) {
     uint64_t all = job->n_workers == 64 ? UINT64_MAX : (UINT64_C(1) << job->n_workers) - 1;
     for (uint32_t i = 0; i < job->n_nodes; i++) {
@@ -421,6 +423,7 @@ wr_status job_build(wr_job *job, wr_err *err) {
     for (uint32_t k = 0; k < job->n_workers; k++) {
         make_tasks(job, &job->workers[k]);
         make_source_progs(job, &job->workers[k]);
+        meter_start(&job->workers[k]);
     }
     return WR_OK;
 }

@@ -36,6 +36,8 @@ void       queue_pop(queue *q);
 size_t     queue_bytes(const queue *q);
 bool       queue_full(const queue *q, size_t limit);                      /* over its own bound or the limit */
 void       queue_adapt(queue *q, size_t limit, int64_t since_us);         /* coordinator: the bound follows the consumer's rate since the last call */
+uint64_t   queue_taken(const queue *q);                                   /* bytes, since the start */
+double     queue_fill(const queue *q, size_t limit);                      /* 1: full */
 uint64_t   queue_barrier(const queue *q);                                 /* consumer: epoch of the last barrier that was pushed */
 /* Consumer: all that is there, from the head up to the barrier of that epoch, which has been pushed; nothing is taken out. */
 void       queue_each(queue *q, uint64_t epoch, void (*visit)(void *arg, const msg *m), void *arg);
@@ -64,6 +66,8 @@ typedef struct latency latency;
 typedef struct letters letters;
 typedef struct task task;
 typedef struct worker worker;
+typedef _Atomic uint64_t counter;
+typedef struct meter { counter since_ns, idle_ns, other_ns, asking_ns; _Atomic(counter *) slot; } meter; /* meter.c; asking: sources, until it is known which */
 typedef struct target { node *chained; uint32_t port; edge *edge; } target;
 typedef struct node_out { wr_out base; node *node; bool rush; /* a firing is brought to its end: nothing is full */ } node_out;
 
@@ -94,6 +98,10 @@ struct node {                              /* one plan node on one worker */
     bool           *in_idle;
     int64_t         out_wm;
     bool            out_idle;
+    counter         spent_ns[WR_SPENT_COUNT];
+    _Atomic uint32_t waits;                /* heads of tasks and sources: what for, since when (meter.c) */
+    counter         waits_since_ns;
+    wr_spent        waited;
     skew           *skew;                  /* LOCAL_AGG: of the rows before they are combined */
     uint64_t        steps, blocked_steps;
     bool            spills;                /* a limit of its memory has an effect */
@@ -154,6 +162,9 @@ typedef struct part_state {                /* of one partition, in published ord
     int64_t  wm, max_ts;
     uint64_t lines, rows, ahead_run;       /* ahead_run: rows in a row beyond the future guard */
     int64_t  active_us;                    /* wall time of its last row */
+    int64_t  first_active_us;              /* and of its first one in this run */
+    uint64_t n_turns;                      /* that had rows */
+    uint64_t source_rows;                  /* of the source when it had its last row */
     bool     seen, done, idle;
     bool     records_seen;                 /* wr_source_watch.begins was told */
 } part_state;
@@ -183,6 +194,8 @@ typedef struct source {
     _Atomic bool    woken;                 /* the connector said that there may be input: retry_at_us is not waited for */
     refuser         refused;               /* under turn_lock */
     uint64_t        records;               /* published */
+    uint64_t        n_rows;                /* published in this run */
+    struct { int64_t from_us, to_us, wall_us; uint32_t partition; uint64_t row; } jump; /* as in wr_source_status */
     WR_ARR(uint32_t) again;                /* letters that are to be put back, by index in the request; under turn_lock */
     uint32_t        again_next;
     bool            cut_pending;           /* a checkpoint waits for turns below cut_seq */
@@ -224,6 +237,7 @@ struct worker {
     void       *thread;
     wr_bell    *bell;
     _Atomic bool asleep;
+    meter       meter;
     uint32_t    n_tasks;
     task       *tasks;                     /* inputs first; stepped from the last to the first */
     node       *nodes;                     /* by plan index; p == NULL where the node does not run on this worker */
@@ -245,7 +259,17 @@ struct worker {
     bool        done;
 };
 
-typedef struct node_report { wr_hist *latency; int64_t taken_us; wr_ledger ledger; wr_detail *detail; wr_op_usage usage; int64_t wm; uint64_t steps, blocked_steps; uint32_t n_refused; wr_refused_code refused[WR_REFUSED_CODES_MAX]; } node_report;
+typedef struct node_report {
+    wr_hist *latency;
+    int64_t taken_us;
+    wr_ledger ledger;
+    wr_detail *detail;
+    wr_op_usage usage;
+    int64_t wm;
+    uint64_t steps, blocked_steps;
+    uint32_t n_refused;
+    wr_refused_code refused[WR_REFUSED_CODES_MAX];
+} node_report;
 
 /* ---- checkpoints ---- */
 typedef struct epoch_times {               /* of the open epoch; longest and names: workers, under snap_lock; the rest: coordinator */
@@ -368,10 +392,18 @@ struct wr_job {
     node_report       *reports;            /* [worker * n_nodes + node] */
     uint32_t           n_skews;
     skew_point        *skews;
-    int64_t            started_us;
+    int64_t            started_us, started_wall_us;
     bool               finished;
 };
 
+/* meter.c */
+void      meter_start(worker *w);                                                /* the thread that steps it begins now */
+counter  *meter_to(worker *w, counter *slot);                                    /* from now on time goes there; returns where it went before */
+void      meter_begin(node *n);                                                  /* what it waited for is over for now */
+void      meter_end(node *n, wr_spent waits);                                    /* it waits again */
+counter  *meter_aside(node *n, wr_spent what);                                   /* work outside of its steps; to be ended by */
+void      meter_back(node *n, counter *was);
+void      meter_status(wr_job *job, wr_job_status *out);                         /* any thread */
 /* node.c */
 wr_status node_push(node *n, uint32_t port, wr_batch *batch, wr_err *err);       /* chained input; (takes) batch */
 wr_status node_give(node *n, uint32_t port, const wr_batch *batch, wr_err *err); /* a sink with drain() begins with it */
@@ -450,6 +482,7 @@ wr_status job_bare(const wr_job_plan *plan, const wr_run_opts *opts, wr_job **ou
 /* build.c */
 wr_status job_build(wr_job *job, wr_err *err);
 void      job_unbuild(wr_job *job);
+bool      job_chained(const wr_job *job, const wr_pnode *p);
 void      table_info_of(wr_job *job, const wr_pnode *p, wr_table_info *out);
 void      group_range(const wr_job *job, const node *n, uint32_t *from, uint32_t *to);
 /* lookup.c */

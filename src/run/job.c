@@ -67,6 +67,7 @@ static wr_status make_job(const wr_job_plan *plan, const wr_run_opts *opts, bool
         return status;
     }
     job->started_us = wr_mono_us(opts->world);
+    job->started_wall_us = wr_wall_us(opts->world);
     job->last_checkpoint_mono_us = job->started_us;
     *out = job;
     return WR_OK;

@@ -262,7 +262,9 @@ static wr_ask *pop(asker *a) {
 }
 
 static void complete(asker *a, wr_ask *ask) {
+    uint64_t from = wr_cost_ns();
     ask->status = answer(a, ask);
+    ask->took_us = (wr_cost_ns() - from) / 1000;
     if (ask->status != WR_OK) ask->err.status = ask->status;
     atomic_store_explicit(&ask->done, true, memory_order_release);
     wr_bell_ring(a->w->bell);

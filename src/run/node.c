@@ -229,6 +229,7 @@ wr_status node_push(node *n, uint32_t in, wr_batch *batch, wr_err *err) {
         if (n->skew) skew_feed(n->skew, batch, batch->hash, n->w->job->plan->tz);
     }
     wr_status status;
+    counter  *was = meter_to(n->w, &n->spent_ns[n->sink ? WR_SPENT_WRITE : WR_SPENT_WORK]);
     if (n->sink) {
         uint32_t live = wr_batch_live(batch);
         if (n->refused) {
@@ -249,6 +250,7 @@ wr_status node_push(node *n, uint32_t in, wr_batch *batch, wr_err *err) {
         if (n->latency && status == WR_OK) latency_rows(n, wr_batch_live(batch)); /* a view */
     }
     wr_batch_unref(batch);
+    meter_to(n->w, was);
     return node_located(n, status, err);
 }
 
@@ -256,10 +258,12 @@ wr_status node_give(node *n, uint32_t in, const wr_batch *batch, wr_err *err) {
     const wr_probe *probe = n->w->job->opts.probe;
     if (WR_UNLIKELY(probe)) probe->rows(probe->arg, n->p, in, batch);
     n->steps++;
+    counter  *was = meter_to(n->w, &n->spent_ns[WR_SPENT_WRITE]);
     wr_batch *b = n->refused ? without_nulls(n, batch) : NULL;
     wr_status status = b ? WR_OK : check_not_null(n, batch, err);
     if (status == WR_OK) status = n->sink->vt->write(n->sink, b ? b : batch, err);
     wr_batch_unref(b);
+    meter_to(n->w, was);
     return node_located(n, status, err);
 }
 

@@ -111,6 +111,13 @@ bool queue_full(const queue *q, size_t limit) {
     return queue_bytes(q) > WR_MIN(bound, limit);
 }
 
+uint64_t queue_taken(const queue *q) { return atomic_load_explicit(&((queue *)(uintptr_t)q)->taken, memory_order_relaxed); }
+
+double queue_fill(const queue *q, size_t limit) {
+    size_t bound = WR_MIN(atomic_load_explicit(&((queue *)(uintptr_t)q)->bound, memory_order_relaxed), limit);
+    return WR_MIN((double)queue_bytes(q) / (double)WR_MAX(bound, (size_t)1), 1.0);
+}
+
 /* Down by half at most each time: one quiet moment is not yet a slow consumer. Nothing taken and nothing there says nothing. */
 void queue_adapt(queue *q, size_t limit, int64_t since_us) {
     uint64_t taken = atomic_load_explicit(&q->taken, memory_order_relaxed), moved = taken - q->taken_before;

@@ -106,6 +106,26 @@ void      wr_job_free(wr_job *job);
 wr_status wr_job_sample(const wr_job_plan *plan, const wr_run_opts *opts, int64_t for_us, wr_arena *arena, wr_bill_facts **out, wr_err *err);
 
 /* ---- reports ---- */
+/* What the time of an operator's instance went to (meter.c). Of operators that are chained to another only the work is known: they wait when that does.
+ * In ns since the start; of one instance that heads a task, or of a source, they add up to the time that passed. */
+typedef enum wr_spent {
+    WR_SPENT_WORK,                 /* rows, watermarks, steps */
+    WR_SPENT_READ, WR_SPENT_DECODE,/* sources: bytes got; made rows of */
+    WR_SPENT_WRITE, WR_SPENT_FLUSH,/* sinks: write; flush, prepare and commit */
+    WR_SPENT_SPILL,                /* state brought below its limit */
+    WR_WAIT_OUTSIDE,               /* a sink: for room at its other end */
+    WR_WAIT_ANSWERS,               /* a look-up: as many questions are under way as may be */
+    WR_WAIT_INPUT, WR_WAIT_ROOM,   /* nothing there; a queue behind it is full */
+    WR_WAIT_MEMORY,                /* a source: the budget lets nothing in */
+    WR_WAIT_TURN,                  /* there is work, and its worker does something else */
+    WR_SPENT_COUNT
+} wr_spent;
+enum { WR_SPENT_BUSY = WR_WAIT_OUTSIDE }; /* those below are work */
+const char *wr_spent_name(wr_spent what);
+typedef struct wr_instance_status {  /* an operator on one worker */
+    uint64_t spent_ns[WR_SPENT_COUNT], rows_in;
+} wr_instance_status;
+typedef struct wr_worker_status { uint64_t idle_ns, other_ns; } wr_worker_status; /* asleep; between operators: queues, barriers, checkpoints */
 enum { WR_REFUSED_CODES_MAX = 16 };
 typedef struct wr_refused_code { char code[8]; uint64_t n; } wr_refused_code; /* why records were refused, and how many */
 typedef struct wr_node_status {
@@ -118,6 +138,11 @@ typedef struct wr_node_status {
     uint64_t        blocked_steps, steps;
     const wr_hist  *latency;       /* sinks: microseconds from the reading of the input that a row comes from until the row could be seen there, by rows; else NULL */
     int64_t         taken_us;      /* sinks that no operator with state is in front of: when the newest input was read that they have taken; monotonic, 0: none */
+    wr_instance_status *on;        /* by worker */
+    uint64_t        lives;         /* bitmap of the workers that it runs on */
+    bool            chained;       /* to the operator before it: no queue between them */
+    uint64_t        queued_bytes, taken_bytes; /* in its input queues now; taken out since the start */
+    double          queue_fill;    /* of the fullest of them, 1: its producer waits */
     uint32_t        n_refused;     /* sources and sinks whose 'on-error' is not 'fail'; the first WR_REFUSED_CODES_MAX */
     wr_refused_code refused[WR_REFUSED_CODES_MAX];
 } wr_node_status;
@@ -139,6 +164,12 @@ typedef struct wr_source_status {
     int64_t         watermark_us, first_us, last_us; /* event time of the first row of this run, the latest of all; WR_TIME_MIN: none */
     char            left[400];     /* what it leaves behind on a server when the job ends, and how that is removed; "" nothing */
     char            held_by[128];  /* the partition that holds the watermark back, "" if none */
+    int64_t         held_wm_us, ahead_wm_us; /* its watermark; the greatest of a partition. WR_TIME_MIN: none yet */
+    int64_t         held_silent_us;/* how long it has given no row */
+    double          held_gap_us;   /* how long that usually is; 0: not known */
+    uint64_t        others_rows;   /* that other partitions gave since it was last heard of */
+    struct { int64_t from_us, to_us, wall_us; char partition[128]; uint64_t row; } jump; /* the last time that one row brought event time forward by more than
+                                      WR_JUMP_US; wall_us: when that was seen, 0: it never was. row: its number in the partition */
     bool            ended, waiting;
     wr_lateness     disorder;      /* with a watermark: how much older rows of this run were than the newest before them in their partition */
     wr_overload     overload;      /* what it does when it is too far behind, */
@@ -146,6 +177,7 @@ typedef struct wr_source_status {
     uint64_t        shed;          /* rows left out, since the job's first start */
     uint64_t        turned_away;   /* requests that were not taken, in this run */
 } wr_source_status;
+#define WR_JUMP_US (INT64_C(3600) * 1000000)
 typedef struct wr_budget_status {
     int64_t limit_bytes, reserve_bytes, rss_bytes; /* reserve: of the process beside what is charged; rss 0: not watched */
     int64_t throttled_us;          /* time in which sources were held back for lack of memory */
@@ -205,6 +237,9 @@ typedef struct wr_job_status {
     wr_hot_key *hot;
     wr_exchange_status *exchanges;
     uint32_t  n_workers;
+    wr_worker_status *workers;
+    struct { uint64_t get_ns, reads, read_ns; } tier; /* state/tier.h: wr_tier_cost; also of a batch that is not through */
+    uint64_t  cost_ns;             /* the clock of what was spent (wr_cost_ns) */
     uint64_t  rows_in, rows_out;   /* sources' good rows, sinks' rows */
     int64_t   mono_us, wall_us;      /* when this was */
     int64_t   running_us, memory_bytes, memory_peak_bytes, memory_limit_bytes, queue_bytes;
@@ -238,8 +273,6 @@ bool wr_node_closes(const wr_job_status *status, const wr_node_status *node); /*
 /* The phases of the last checkpoint in words; nothing if there was none. */
 void wr_job_checkpoint_text(const wr_job_status *status, wr_sbuf *out);
 void wr_job_checkpoints_json(const wr_job_status *status, wr_sbuf *out); /* the history: an array */
-/* One sentence on why nothing came out for a while. */
-void wr_job_why_silent(const wr_job_status *status, wr_sbuf *out);
 /* Memory that the tier on disk takes under a budget once state is spilled, RocksDB's own code and buffers included; 0: no budget. */
 int64_t wr_tier_share_bytes(int64_t budget_bytes);
 /* What a run leaves behind in its state directory for the bill: 'last-run.stats', text. Saving never fails a job. */

@@ -122,7 +122,10 @@ wr_status snapshot_save(task *t, uint64_t epoch, wr_err *err) {
     if (n->sink) {
         wr_sbuf *staged = &job->staged[n->p->index]; /* also needed for the commit */
         wr_sbuf_clear(staged);
-        WR_TRY(n->sink->vt->prepare(n->sink, epoch, staged, err));
+        counter  *was = meter_to(n->w, &n->spent_ns[WR_SPENT_FLUSH]);
+        wr_status status = n->sink->vt->prepare(n->sink, epoch, staged, err);
+        meter_to(n->w, was);
+        if (status != WR_OK) return status;
         latency_prepare(n);
         wr_sbuf_add_str(&buf, wr_sbuf_str(staged));
         snapshot_put(n, WR_SECTION_SINK, &buf);
@@ -295,9 +298,13 @@ wr_status snapshot_commit_sinks(worker *w, wr_err *err) {
     if (epoch == w->committed) return WR_OK;
     if (!w->index) WR_TRY(letters_commit(job, epoch, err));
     for (uint32_t i = 0; i < job->n_nodes; i++) {
-        if (!w->nodes[i].sink || job->where[i] < 0) continue;
-        WR_TRY(w->nodes[i].sink->vt->commit(w->nodes[i].sink, epoch, wr_sbuf_str(&job->staged[i]), err));
-        latency_commit(&w->nodes[i]);
+        node *n = &w->nodes[i];
+        if (!n->sink || job->where[i] < 0) continue;
+        counter  *was = meter_aside(n, WR_SPENT_FLUSH);
+        wr_status status = n->sink->vt->commit(n->sink, epoch, wr_sbuf_str(&job->staged[i]), err);
+        meter_back(n, was);
+        if (status != WR_OK) return status;
+        latency_commit(n);
     }
     w->committed = epoch;
     if (atomic_fetch_sub(&job->commits_left, 1) == 1) wr_bell_ring(job->bell);

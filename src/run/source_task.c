@@ -258,8 +258,29 @@ static bool idle_turn_due(wr_job *job, source *s) {
     return changed;
 }
 
+/* What each source waits for on this worker: nothing there (or it is held to a rate), or its next turn. */
+static void note_waits(worker *w, int64_t now) {
+    for (uint32_t i = 0; i < w->job->n_sources; i++) {
+        const source *s = &w->job->sources[i];
+        meter_end(&w->nodes[s->p->index], s->ended || s->waiting || s->held || (s->catching_up && w->job->pace.ready_us > now) ? WR_WAIT_INPUT : WR_WAIT_TURN);
+    }
+}
+
+static void all_wait(worker *w, wr_spent what) {
+    for (uint32_t i = 0; i < w->job->n_sources; i++) meter_end(&w->nodes[w->job->sources[i].p->index], what);
+}
+
+/* The time of asking goes to the one that was asked. */
+static void asked(worker *w, const source *s, counter *was) {
+    meter_to(w, was);
+    counter *to = s ? &w->nodes[s->p->index].spent_ns[WR_SPENT_READ] : &w->meter.other_ns;
+    atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + atomic_load_explicit(&w->meter.asking_ns, memory_order_relaxed), memory_order_relaxed);
+    atomic_store_explicit(&w->meter.asking_ns, 0, memory_order_relaxed);
+}
+
 static wr_status assign(worker *w, bool *got, wr_err *err) {
     wr_job *job = w->job;
+    counter  *was = meter_to(w, &w->meter.asking_ns);
     turn   *t = &w->pending[w->n_pending];
     *t = (turn){.decoded = t->decoded, .batches = t->batches}; /* keeps the arrays' memory */
     wr_mutex_lock(job->turn_lock);
@@ -291,7 +312,9 @@ static wr_status assign(worker *w, bool *got, wr_err *err) {
         if (job->pace.ready_us > now) wait = WR_MIN(wait, WR_MAX(job->pace.ready_us - now, (int64_t)200));
         w->wait_us = wait;
     }
+    note_waits(w, now);
     wr_mutex_unlock(job->turn_lock);
+    asked(w, s, was);
     return status;
 }
 
@@ -564,6 +587,22 @@ static void count_late(wr_detail *d, int64_t ts, int64_t wm) {
     if (c) c->late++;
 }
 
+static bool jumps(int64_t from, int64_t to) { return from != WR_TIME_MIN && from < WR_TIME_MAX - WR_JUMP_US && to > from + WR_JUMP_US; }
+
+/* One row took event time far forward: which one, for whoever asks why everything is late. */
+static void note_jump(const wr_job *job, source *s, const turn *t, uint64_t before, int64_t had, const int64_t *ts, const turn_batch *tb) {
+    for (uint32_t i = 0; i < tb->batch->n_rows; i++) {
+        if (!wr_valid_get(tb->ts.valid, i)) continue;
+        if (jumps(had, ts[i])) {
+            s->jump.from_us = had, s->jump.to_us = ts[i], s->jump.wall_us = wr_wall_us(job->opts.world);
+            s->jump.partition = t->chunk.partition;
+            s->jump.row = s->parts.at[t->chunk.partition].rows - t->decoded.n_rows + before + i;
+            return;
+        }
+        had = WR_MAX(had, ts[i]);
+    }
+}
+
 /* One pass over the rows in order: late marks, the guard, the partition's watermark. */
 static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t before, wr_ledger *ledger, wr_detail *detail, part_state *part, turn_batch *tb, wr_err *err) {
     const wr_p_source *ps = &s->p->source;
@@ -571,7 +610,7 @@ static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t befor
     if (!ts || tb->ts.type.id == WR_T_NULL) return WR_OK;
     wr_batch *b = tb->batch;
     uint32_t  n = b->n_rows, kept = 0, older = 0;
-    int64_t  *late = NULL, wm = part->wm;
+    int64_t  *late = NULL, wm = part->wm, had = part->max_ts;
     int64_t   slack = s->range ? s->range->slack_us : 0, end = s->range ? s->range->to_us : WR_TIME_MAX;
     uint16_t *sel = NULL;
     for (uint32_t i = 0; i < n; i++) {
@@ -620,6 +659,7 @@ static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t befor
         part->max_ts = WR_MAX(part->max_ts, ts[i]);
         if (wmv && wmv[i] - slack > wm && wr_valid_get(tb->wm.valid, i)) wm = wmv[i] - slack;
     }
+    if (jumps(had, part->max_ts)) note_jump(job, s, t, before, had, ts, tb);
     if (s->first_us == WR_TIME_MIN && n) s->first_us = wr_valid_get(tb->ts.valid, 0) ? ts[0] : part->max_ts;
     part->wm = wm;
     part->seen = true;
@@ -662,9 +702,12 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
     part->lines += d->n_lines;
     part->rows += d->n_rows;
     pace_rows(job, s, d->n_rows);
+    s->n_rows += d->n_rows;
     if (d->n_rows || t->n_shed) {
         part->active_us = wr_wall_us(job->opts.world);
         part->idle = false;
+        if (!part->n_turns++) part->first_active_us = part->active_us;
+        part->source_rows = s->n_rows;
     }
     uint64_t before = 0;
     for (uint32_t i = 0; i < t->batches.n; before += t->batches.at[i++].batch->n_rows) WR_TRY(walk_rows(job, s, t, before, ledger, w->nodes[s->p->index].detail, part, &t->batches.at[i], err));
@@ -722,6 +765,7 @@ static wr_status publish(worker *w, turn *t, bool *published, wr_err *err) {
     for (uint32_t i = 0; i < t->batches.n; i++) {
         if (status == WR_OK) status = node_emit_batch(n, t->batches.at[i].batch, err);
         else wr_batch_unref(t->batches.at[i].batch);
+        worker_report(w); /* a turn may take long, and who asks wants to know of what */
     }
     t->batches.n = 0;
     n->turn_source = s->index;
@@ -771,12 +815,16 @@ static bool barrier_presses(worker *w) {
     return w->pending[0].number < limit;
 }
 
-wr_status source_step(worker *w, bool *progress, wr_err *err) {
+static wr_status step(worker *w, bool *progress, wr_err *err) {
     if (pass_barrier(w)) *progress = true;
     if (w->job->views.set && cut_pass(w)) *progress = true;
-    if (w->n_pending && (!sources_full(w) || barrier_presses(w))) {
-        bool published;
-        WR_TRY(publish(w, &w->pending[0], &published, err));
+    bool full = sources_full(w);
+    if (w->n_pending && (!full || barrier_presses(w))) {
+        bool      published;
+        counter  *was = meter_to(w, &w->nodes[w->job->sources[w->pending[0].source].p->index].spent_ns[WR_SPENT_WORK]);
+        wr_status status = publish(w, &w->pending[0], &published, err);
+        meter_to(w, was);
+        if (status != WR_OK) return status;
         if (published) {
             turn first = w->pending[0];
             for (uint32_t i = 1; i < w->n_pending; i++) w->pending[i - 1] = w->pending[i];
@@ -786,15 +834,31 @@ wr_status source_step(worker *w, bool *progress, wr_err *err) {
             if (w->job->views.set) (void)cut_pass(w);
             return WR_OK;
         }
+        full = sources_full(w);
     }
-    if (w->n_pending == TURNS_PENDING_MAX || atomic_load(&w->job->stop) || sources_full(w) || !budget_may_read(w))
-        return WR_OK;
+    if (full) return all_wait(w, WR_WAIT_ROOM), WR_OK;
+    if (w->n_pending == TURNS_PENDING_MAX || atomic_load(&w->job->stop)) return all_wait(w, WR_WAIT_TURN), WR_OK;
+    if (!budget_may_read(w)) return all_wait(w, WR_WAIT_MEMORY), WR_OK;
     bool got;
     WR_TRY(assign(w, &got, err));
     if (!got) return WR_OK;
     *progress = true;
     turn     *t = &w->pending[w->n_pending++];
+    counter  *was = meter_to(w, &w->nodes[w->job->sources[t->source].p->index].spent_ns[WR_SPENT_DECODE]);
     wr_status status = decode(w, t, err);
+    meter_to(w, was);
     charge_turn(w->job, t, true);
+    return status;
+}
+
+wr_status source_step(worker *w, bool *progress, wr_err *err) {
+    const wr_job *job = w->job;
+    for (uint32_t i = 0; i < job->n_sources; i++) meter_begin(&w->nodes[job->sources[i].p->index]);
+    wr_status status = step(w, progress, err);
+    for (uint32_t i = 0; i < job->n_sources; i++) {
+        node    *n = &w->nodes[job->sources[i].p->index];
+        wr_spent waits = (wr_spent)atomic_load_explicit(&n->waits, memory_order_relaxed);
+        meter_end(n, waits < WR_SPENT_COUNT ? waits : n->waited);
+    }
     return status;
 }

@@ -7,6 +7,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Of several workers: of the function that takes most anywhere, what it takes everywhere. */
+static void calls_add(wr_prog_cost *into, const wr_prog_cost *from) {
+    if (!into->first_user) into->first_user = from->first_user;
+    bool same = into->most && from->most && !strcmp(into->most, from->most);
+    into->all_ns += from->all_ns;
+    if (same) into->most_ns += from->most_ns;
+    else if (from->most_ns > into->most_ns) into->most_ns = from->most_ns, into->most = from->most, into->user = from->user;
+}
+
 static void usage_add(wr_op_usage *into, const wr_op_usage *from) {
     into->state_bytes += from->state_bytes;
     into->keys += from->keys;
@@ -14,6 +23,12 @@ static void usage_add(wr_op_usage *into, const wr_op_usage *from) {
     into->tier_keys += from->tier_keys;
     into->tier_loads += from->tier_loads;
     into->tier_evictions += from->tier_evictions;
+    into->tier_asked += from->tier_asked;
+    into->tier_read_ns += from->tier_read_ns;
+    into->tier_write_ns += from->tier_write_ns;
+    into->lookup_questions += from->lookup_questions;
+    into->lookup_answer_us += from->lookup_answer_us;
+    calls_add(&into->calls, &from->calls);
     into->lookup_hits += from->lookup_hits;
     into->lookup_asked += from->lookup_asked;
     into->lookup_retries += from->lookup_retries;
@@ -34,6 +49,8 @@ static void sum_nodes(wr_job *job, wr_job_status *out) {
     for (uint32_t i = 0; i < job->n_nodes; i++) {
         wr_node_status *s = &out->nodes[i];
         s->node = job->plan->nodes.at[i];
+        s->lives = job->lives[i];
+        s->chained = job_chained(job, s->node);
         s->usage.oldest_us = WR_TIME_MAX;
         s->watermark_us = WR_TIME_MAX;
         s->account_bytes = wr_account_bytes(&job->accts[i]);
@@ -49,6 +66,7 @@ static void sum_nodes(wr_job *job, wr_job_status *out) {
             s->blocked_steps += r->blocked_steps;
             if (r->latency) add_latency(s, r, out->arena);
             s->watermark_us = WR_MIN(s->watermark_us, r->wm);
+            s->on[k].rows_in = r->ledger.in[0] + r->ledger.in[1];
             for (uint32_t c = 0; c < r->n_refused && s->n_refused < WR_REFUSED_CODES_MAX; c++) s->refused[s->n_refused++] = r->refused[c];
         }
         if (s->node->kind == WR_P_SOURCE || s->node->kind == WR_P_VALUES) out->rows_in += s->ledger.out;
@@ -56,6 +74,22 @@ static void sum_nodes(wr_job *job, wr_job_status *out) {
     }
     skew_status(job, out);
     wr_mutex_unlock(job->report_lock);
+}
+
+static void describe_holder(const wr_job *job, const source *s, const part_state *p, wr_source_status *out) {
+    int64_t active_us = p->n_turns ? p->active_us : job->started_wall_us;
+    out->held_wm_us = p->wm;
+    out->held_silent_us = WR_MAX(wr_wall_us(job->opts.world) - active_us, (int64_t)0);
+    out->held_gap_us = p->n_turns > 1 ? (double)(p->active_us - p->first_active_us) / (double)(p->n_turns - 1) : 0;
+    out->others_rows = s->n_rows - p->source_rows;
+    for (uint32_t i = 0; i < s->parts.n; i++) out->ahead_wm_us = WR_MAX(out->ahead_wm_us, s->parts.at[i].wm);
+}
+
+static void describe_jump(const source *s, wr_sbuf *text, wr_source_status *out) {
+    wr_sbuf_clear(text);
+    s->src->vt->partition_name(s->src, s->jump.partition, text);
+    out->jump.from_us = s->jump.from_us, out->jump.to_us = s->jump.to_us, out->jump.wall_us = s->jump.wall_us, out->jump.row = s->jump.row;
+    snprintf(out->jump.partition, sizeof out->jump.partition, "%.*s", WR_FMT(wr_sbuf_str(text)));
 }
 
 static void describe_source(wr_job *job, source *s, wr_source_status *out) {
@@ -94,11 +128,14 @@ static void describe_source(wr_job *job, source *s, wr_source_status *out) {
         if (p->done || p->idle) continue;
         if (holder < 0 || p->wm < s->parts.at[holder].wm) holder = (int)i;
     }
+    out->held_wm_us = out->ahead_wm_us = WR_TIME_MIN;
     if (holder >= 0 && s->p->source.watermark) {
+        describe_holder(job, s, &s->parts.at[holder], out);
         wr_sbuf_clear(&text);
         s->src->vt->partition_name(s->src, (uint32_t)holder, &text);
         snprintf(out->held_by, sizeof out->held_by, "%.*s", WR_FMT(wr_sbuf_str(&text)));
     }
+    if (s->jump.wall_us) describe_jump(s, &text, out);
     wr_sbuf_free(&text);
 }
 
@@ -175,6 +212,11 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
     atomic_fetch_add(&job->report_want, 1);
     out->n_nodes = job->n_nodes;
     out->nodes = wr_new_n(out->arena, wr_node_status, job->n_nodes + 1);
+    out->n_workers = job->n_workers;
+    meter_status(job, out);
+    wr_tier_cost tier;
+    wr_tier_cost_get(job->tier, &tier);
+    out->tier.get_ns = tier.get_ns, out->tier.reads = tier.reads, out->tier.read_ns = tier.read_ns;
     sum_nodes(job, out);
     out->n_sources = job->n_sources;
     out->sources = wr_new_n(out->arena, wr_source_status, job->n_sources + 1);
@@ -196,47 +238,8 @@ void wr_job_status_get(wr_job *job, wr_job_status *out) {
     out->checkpoint_epoch = atomic_load(&job->commit_epoch);
     out->restored_epoch = job->restored_epoch;
     copy_history(job, out);
-    out->n_workers = job->n_workers;
     out->paced = job->pace.bytes_per_s || job->pace.rows_per_s;
     out->finished = job->finished;
     out->finished_before = job->finished_before;
     out->upgraded = job->generation > 0;
-}
-
-void wr_job_why_silent(const wr_job_status *status, wr_sbuf *out) {
-    const wr_source_status *waiting = NULL, *holding = NULL;
-    for (uint32_t i = 0; i < status->n_sources; i++) {
-        const wr_source_status *s = &status->sources[i];
-        if (s->ended) continue;
-        if (s->waiting && !waiting) waiting = s;
-        if (s->node->kind == WR_P_SOURCE && s->node->source.watermark && (!holding || s->watermark_us < holding->watermark_us)) holding = s;
-    }
-    uint64_t refused = 0;
-    for (uint32_t i = 0; i < status->n_nodes; i++)
-        if (status->nodes[i].node->kind == WR_P_SOURCE)
-            refused += status->nodes[i].ledger.dropped[WR_REASON_MALFORMED] + status->nodes[i].ledger.dropped[WR_REASON_DEAD_LETTER];
-    wr_sbuf_printf(out, "no row out for a while (%" PRIu64 " rows in", status->rows_in);
-    if (refused) wr_sbuf_printf(out, ", %" PRIu64 " records refused", refused);
-    wr_sbuf_addc(out, ')');
-    if (refused && !status->rows_in) {
-        wr_sbuf_addz(out, ": every record so far was refused; is the format the right one?");
-        return;
-    }
-    if (waiting && (!holding || waiting == holding)) {
-        wr_sbuf_printf(out, ": waiting for new input on %.*s", WR_FMT(waiting->node->source.table->name));
-        if (holding) wr_sbuf_addz(out, "; an open window closes only when later rows arrive");
-        return;
-    }
-    if (holding && holding->watermark_us != WR_TIME_MIN) {
-        char text[40];
-        wr_text_timestamp(holding->watermark_us, wr_type_prec(WR_T_TIMESTAMP, 3), ' ', text);
-        wr_sbuf_printf(out, ": event time stands at %s, held by %s of %.*s; windows and time joins wait for it to pass their end", text,
-                       holding->held_by, WR_FMT(holding->node->source.table->name));
-        return;
-    }
-    if (holding) {
-        wr_sbuf_printf(out, ": no watermark yet from %.*s", WR_FMT(holding->node->source.table->name));
-        return;
-    }
-    wr_sbuf_addz(out, ": reading; the rows so far were filtered, or are still being aggregated");
 }

@@ -83,7 +83,9 @@ static wr_status continue_watermark(task *t, wr_err *err) {
     if (n->op) {
         const wr_probe *probe = n->w->job->opts.probe;
         if (WR_UNLIKELY(probe)) probe->watermark(probe->arg, n->p, n->op, t->wm_target);
+        counter  *was = meter_to(n->w, &n->spent_ns[WR_SPENT_WORK]);
         wr_status status = n->op->vt->on_watermark(n->op, t->wm_target, &n->out.base, &more, err);
+        meter_to(n->w, was);
         if (status != WR_OK) {
             if (!err->at.line) err->at = n->p->at;
             return status;
@@ -241,9 +243,11 @@ static wr_status given(task *t, wr_err *err) {
 
 /* In simulation it waits for whoever reads: how many steps a job takes is not the reader's to say. */
 static wr_status go_on_giving(task *t, bool *through, wr_err *err) {
-    const node *n = t->head;
+    node       *n = t->head;
     bool        busy;
+    counter    *was = meter_to(n->w, &n->spent_ns[WR_SPENT_WRITE]);
     wr_status   status = n->sink->vt->drain(n->sink, n->w->job->opts.simulate ? INT64_MAX : 0, &busy, err);
+    meter_to(n->w, was);
     if (status != WR_OK) return node_located(n, status, err);
     set_stuck(t, busy);
     *through = !busy && !(t->given_from && t->given_from->open); /* it is still to be recorded */
@@ -283,7 +287,9 @@ static const msg *choose(task *t, uint32_t *port_index, channel **from) {
 static wr_status step_alone(task *t, bool *progress, wr_err *err) {
     node     *n = t->head;
     bool      moved = false;
+    counter  *was = meter_to(n->w, &n->spent_ns[WR_SPENT_WORK]);
     wr_status status = n->op->on_step(n->op, &n->out.base, &moved, err);
+    meter_to(n->w, was);
     if (status != WR_OK) return node_located(n, status, err);
     if (!moved) return WR_OK;
     *progress = true;
@@ -298,7 +304,8 @@ static bool called_away(const worker *w) {
     return inflight_wanted(w) || atomic_load_explicit(&w->job->commit_epoch, memory_order_relaxed) != w->committed;
 }
 
-wr_status task_step(task *t, bool *progress, wr_err *err) {
+/* What it waits for when it returns: *waits. */
+static wr_status step(task *t, bool *progress, wr_spent *waits, wr_err *err) {
     node *n = t->head;
     n->ctx.now_us = wr_wall_us(n->w->job->opts.world);
     if (n->op && n->op->on_step && !t->finished && !node_full(n)) WR_TRY(step_alone(t, progress, err));
@@ -310,13 +317,20 @@ wr_status task_step(task *t, bool *progress, wr_err *err) {
         }
         if (node_full(n)) {
             n->blocked_steps++;
+            *waits = WR_WAIT_ROOM;
             return WR_OK;
         }
-        if (n->ctx.stalled || (t->wm_pending && n->ctx.waiting)) return WR_OK;
+        if (n->ctx.stalled || (t->wm_pending && n->ctx.waiting)) {
+            *waits = WR_WAIT_ANSWERS;
+            return WR_OK;
+        }
         if (t->given) {
             bool through;
             WR_TRY(go_on_giving(t, &through, err));
-            if (!through) return WR_OK;
+            if (!through) {
+                *waits = WR_WAIT_OUTSIDE;
+                return WR_OK;
+            }
             *progress = true;
             continue;
         }
@@ -330,10 +344,14 @@ wr_status task_step(task *t, bool *progress, wr_err *err) {
             WR_TRY(advance_watermark(t, err));
             continue;
         }
+        worker_report(n->w); /* sixteen messages may take long, and who asks wants to know of what */
         uint32_t port_index;
         channel *from;
         const msg *m = choose(t, &port_index, &from);
-        if (!m) return WR_OK;
+        if (!m) {
+            *waits = WR_WAIT_INPUT;
+            return WR_OK;
+        }
         *progress = true;
         if (n->sink && n->sink->vt->drain && m->kind == MSG_BATCH) {
             WR_TRY(give(t, port_index, from, m, err));
@@ -342,4 +360,12 @@ wr_status task_step(task *t, bool *progress, wr_err *err) {
         WR_TRY(from ? take(t, port_index, from, err) : take_replayed(t, port_index, err));
     }
     return WR_OK;
+}
+
+wr_status task_step(task *t, bool *progress, wr_err *err) {
+    wr_spent waits = WR_WAIT_TURN;
+    meter_begin(t->head);
+    wr_status status = step(t, progress, &waits, err);
+    meter_end(t->head, waits);
+    return status;
 }

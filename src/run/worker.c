@@ -12,9 +12,19 @@ static wr_status flush_sinks(worker *w, bool idle, int64_t now, wr_err *err) {
     w->flushed_us = now;
     for (uint32_t i = 0; i < w->n_tasks; i++) {
         node *n = w->tasks[i].head;
-        if (n->sink && n->flush_always) WR_TRY(n->sink->vt->flush(n->sink, err));
+        if (!n->sink || !n->flush_always) continue;
+        counter  *was = meter_aside(n, WR_SPENT_FLUSH);
+        wr_status status = n->sink->vt->flush(n->sink, err);
+        meter_back(n, was);
+        if (status != WR_OK) return status;
     }
     return WR_OK;
+}
+
+static void report_source(worker *w, const wr_pnode *p, node_report *r) {
+    r->usage.calls = (wr_prog_cost){0};
+    for (uint32_t i = 0; i < w->job->n_sources; i++)
+        if (w->job->sources[i].p == p && w->source_progs[i]) wr_prog_cost_add(w->source_progs[i], &r->usage.calls);
 }
 
 void worker_report(worker *w) {
@@ -33,6 +43,7 @@ void worker_report(worker *w) {
         r->steps = n->steps;
         r->blocked_steps = n->blocked_steps;
         if (n->op) n->op->vt->usage(n->op, &r->usage);
+        else if (n->p->kind == WR_P_SOURCE) report_source(w, n->p, r);
         r->n_refused = 0;
         if (n->refused) refuser_report(n->refused, r->refused, &r->n_refused);
     }
@@ -101,15 +112,19 @@ void job_wake_all(wr_job *job) {
 
 /* For a message; or, for a moment, for room at the other end of a sink. */
 static wr_status rest(worker *w, wr_err *err) {
-    bool busy;
-    if (w->stuck) return node_located(w->stuck, w->stuck->sink->vt->drain(w->stuck->sink, WR_MIN(w->wait_us, (int64_t)STUCK_US), &busy, err), err);
-    wr_bell_wait(w->bell, w->wait_us);
-    return WR_OK;
+    bool      busy;
+    wr_status status = WR_OK;
+    counter  *was = meter_to(w, &w->meter.idle_ns);
+    if (w->stuck) status = node_located(w->stuck, w->stuck->sink->vt->drain(w->stuck->sink, WR_MIN(w->wait_us, (int64_t)STUCK_US), &busy, err), err);
+    else wr_bell_wait(w->bell, w->wait_us);
+    meter_to(w, was);
+    return status;
 }
 
 void worker_run(void *arg) {
     worker *w = arg;
     wr_err  err = {0};
+    meter_start(w);
     while (atomic_load(&w->job->stop) < 2) {
         bool progress;
         if (worker_step(w, &progress, &err) != WR_OK) {

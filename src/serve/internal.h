@@ -88,3 +88,5 @@ typedef struct serve_views serve_views;
 serve_views *serve_views_new(wr_world *world);
 void         serve_views_free(serve_views *views); /* NULL is legal; no stream is open */
 void         serve_views_tick(serve_views *views, int64_t now_us);
+void serve_why(const serve_ask *ask, wr_http_out *out);
+void serve_top(const serve_ask *ask, wr_http_out *out);

@@ -17,6 +17,8 @@ static const served PATHS[] = {
     {"/metrics", serve_metrics, "figures in Prometheus' text form, or OpenMetrics", false},
     {"/api/views", serve_views_list, "the materialized views: columns, key, size, version", false},
     {"/api/views/", serve_view, "NAME: rows of one, ?COLUMN=, key=, from=, to=, limit=, after=; NAME/changes: as they change", false},
+    {"/api/why", serve_why, "what limits it, and what to change (?text=1: in words)", false},
+    {"/api/top", serve_top, "its operators as text for a terminal (?width=120&colour=1)", false},
 };
 
 bool serve_look(wr_serve *s, wr_job_status *status, wr_http_out *out) {
@@ -200,7 +202,6 @@ void wr_serve_tick(wr_serve *s, wr_job *job) {
         if (wr_history_due(s->history, now)) wr_history_see(s->history, &status, now, wr_wall_us(s->opts.world));
         wr_observer_see(s->observer, &status, now);
         watching_see(s, &status, NULL, false);
-        wr_arena_free(status.arena);
     }
     wr_mutex_unlock(s->lock);
     serve_views_tick(s->views, now);
@@ -219,7 +220,6 @@ void wr_serve_end(wr_serve *s, wr_job *job) {
         wr_job_status_get(job, &status);
         wr_observer_see(s->observer, &status, status.mono_us);
         watching_see(s, &status, s->failed ? &s->err : NULL, true);
-        wr_arena_free(status.arena);
     }
     watching_end(s);
     s->plan = NULL, s->job = NULL;

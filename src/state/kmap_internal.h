@@ -29,7 +29,7 @@ typedef struct kmap_tier { /* of an attached map */
     uint32_t       n_words;
     uint64_t      *group_count;  /* all entries of each group from opts.group_from on */
     uint64_t       n_away;       /* ENTRY: in the tier only; VALUE: cold */
-    uint64_t       loads, evictions;
+    uint64_t       loads, evictions, asked, read_ns, write_ns;
     wr_sbuf        keys, found, one, value; /* scratch */
     wr_sbuf        sweep_key;    /* of the tier's entry that a sweep looked at last; empty: the sweep is in memory */
     WR_ARR(uint32_t) cold;       /* scratch: slots to be warmed */

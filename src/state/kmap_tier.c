@@ -138,7 +138,10 @@ static wr_status flush(wr_kmap *m, wr_err *err) {
     kmap_tier *t = m->tier;
     if (!wr_tier_batch_count(t->batch)) return WR_OK;
     if (t->ranged) t->ranged = t->wrote = false;
-    return wr_tier_write(m->opts.tier, t->batch, err);
+    uint64_t  from = wr_cost_ns();
+    wr_status status = wr_tier_write(m->opts.tier, t->batch, err);
+    t->write_ns += wr_cost_ns() - from;
+    return status;
 }
 
 /* ---- what is owed to the image ---- */
@@ -343,7 +346,7 @@ wr_status wr_kmap_shrink(wr_kmap *m, int64_t bytes, wr_err *err) {
 
 void wr_kmap_tier_usage_get(const wr_kmap *m, wr_kmap_tier_usage *out) {
     *out = (wr_kmap_tier_usage){0};
-    if (m->tier) *out = (wr_kmap_tier_usage){m->tier->n_away, m->tier->loads, m->tier->evictions};
+    if (m->tier) *out = (wr_kmap_tier_usage){m->tier->n_away, m->tier->loads, m->tier->evictions, m->tier->asked, m->tier->read_ns, m->tier->write_ns};
 }
 
 /* ---- finding ---- */
@@ -353,7 +356,10 @@ static wr_status get_keys(wr_kmap *m, const size_t *at, uint32_t n, wr_str *keys
     kmap_tier *t = m->tier;
     for (uint32_t i = 0; i < n; i++) keys[i] = (wr_str){t->keys.at + at[i], at[i + 1] - at[i]};
     wr_sbuf_clear(&t->found);
-    return wr_tier_get(m->opts.tier, through(t), keys, n, found, &t->found, err);
+    uint64_t  from = wr_cost_ns();
+    wr_status status = wr_tier_get(m->opts.tier, through(t), keys, n, found, &t->found, err);
+    t->asked += n, t->read_ns += wr_cost_ns() - from;
+    return status;
 }
 
 /* Rows that are not in memory: from the tier, or made. */

@@ -85,7 +85,9 @@ wr_status wr_kmap_sweep(wr_kmap *map, uint32_t n, uint64_t *removed, wr_err *err
  * The runtime's budget sets it; a map that is not attached yet is attached then. */
 void     wr_kmap_limit(wr_kmap *map, int64_t bytes);
 wr_status wr_kmap_shrink(wr_kmap *map, int64_t bytes, wr_err *err);    /* now, and gives the memory back: only between two calls of the operator */
-typedef struct wr_kmap_tier_usage { uint64_t entries, loads, evictions; } wr_kmap_tier_usage; /* in the tier only; since the start */
+typedef struct wr_kmap_tier_usage { /* entries: in the tier only; since the start: keys that came back and that left, keys looked for there, time in reads and writes */
+    uint64_t entries, loads, evictions, asked, read_ns, write_ns;
+} wr_kmap_tier_usage;
 void     wr_kmap_tier_usage_get(const wr_kmap *map, wr_kmap_tier_usage *out);
 int64_t  wr_kmap_bytes(const wr_kmap *map);                            /* own bytes + charged */
 void     wr_kmap_charge(wr_kmap *map, int64_t bytes);                  /* memory that values own outside the slab */

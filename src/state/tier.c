@@ -63,7 +63,7 @@ struct wr_tier {
     void     *writer;
     wr_bell  *writer_bell;
     _Atomic bool     writer_stop;
-    _Atomic uint64_t epoch, imaged, reads, hits, writes;
+    _Atomic uint64_t epoch, imaged, reads, hits, writes, get_ns;
     _Atomic int64_t  charged, rocks_charged;
     bool      failed;
     wr_err    first;
@@ -506,12 +506,23 @@ wr_status wr_tier_get(wr_tier *tier, wr_tier_batch *through, const wr_str *keys,
             g.which[m] = k;
             asked[m++] = (wr_rocks_bytes){keys[k].ptr, keys[k].len};
         }
-        if (m && db) status = wr_rocks_get(db, asked, m, take, &g, &what);
+        if (!m || !db) continue;
+        uint64_t from = wr_cost_ns();
+        status = wr_rocks_get(db, asked, m, take, &g, &what);
+        atomic_fetch_add_explicit(&tier->get_ns, wr_cost_ns() - from, memory_order_relaxed);
     }
     wr_free(order);
     atomic_fetch_add_explicit(&tier->reads, n, memory_order_relaxed);
     atomic_fetch_add_explicit(&tier->hits, g.hits, memory_order_relaxed);
     return failed(tier, status, &what, err);
+}
+
+void wr_tier_cost_get(const wr_tier *tier, wr_tier_cost *out) {
+    *out = (wr_tier_cost){0};
+    wr_rocks *db = tier ? db_of(tier) : NULL;
+    if (!db) return;
+    out->get_ns = atomic_load_explicit(&((wr_tier *)(uintptr_t)tier)->get_ns, memory_order_relaxed);
+    wr_rocks_read_cost(db, &out->reads, &out->read_ns);
 }
 
 wr_tier_scan *wr_tier_scan_new(wr_tier *tier, wr_str from, wr_str to) {

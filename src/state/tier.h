@@ -63,6 +63,8 @@ wr_status wr_tier_write(wr_tier *tier, wr_tier_batch *batch, wr_err *err);      
 /* n keys; values[i] is appended to `out` as a range, found[i] says whether. `through` may be NULL. */
 typedef struct wr_tier_found { bool found; size_t at, len; } wr_tier_found;
 wr_status wr_tier_get(wr_tier *tier, wr_tier_batch *through, const wr_str *keys, uint32_t n, wr_tier_found *found, wr_sbuf *out, wr_err *err);
+typedef struct wr_tier_cost { uint64_t get_ns, reads, read_ns; } wr_tier_cost; /* so far: time in wr_tier_get; single blocks read from files, and the time of that */
+void      wr_tier_cost_get(const wr_tier *tier, wr_tier_cost *out);                  /* NULL: nothing */
 typedef struct wr_tier_scan wr_tier_scan;
 wr_tier_scan *wr_tier_scan_new(wr_tier *tier, wr_str from, wr_str to);               /* [from, to), a consistent view of now */
 bool      wr_tier_scan_next(wr_tier_scan *scan, wr_str *key, wr_str *value);         /* valid until the next call; false at the end or an error */

@@ -2,6 +2,8 @@
 #include "state/tier_rocks.h"
 #include "sys/world.h"
 
+uint64_t wr_rocks_clock_ns(void) { return wr_cost_ns(); }
+
 wr_status wr_rocks_file_open(wr_world *w, const char *path, bool write, wr_file **out, wr_err *err) {
     return w->vt->file_open(w, path, write ? WR_OPEN_WRITE | WR_OPEN_CREATE | WR_OPEN_TRUNCATE : WR_OPEN_READ, out, err);
 }

@@ -90,15 +90,20 @@ struct sequential_file : rocksdb::FSSequentialFile {
     }
 };
 
+struct read_cost { std::atomic<uint64_t> reads{0}, ns{0}; };
 struct random_file : rocksdb::FSRandomAccessFile {
+    enum { SMALL = 64 << 10 };
     struct wr_world *world;
     struct wr_file  *file;
-    random_file(struct wr_world *w, struct wr_file *f) : world(w), file(f) {}
+    read_cost       *cost; /* of blocks; what compactions read at a time is more, and says nothing of the disk's promptness */
+    random_file(struct wr_world *w, struct wr_file *f, read_cost *c) : world(w), file(f), cost(c) {}
     ~random_file() override { wr_rocks_file_close(world, file); }
     IOStatus Read(uint64_t offset, size_t n, const IOOptions &, Slice *result, char *scratch, IODebugContext *) const override {
         wr_err err;
         size_t got = 0;
+        uint64_t from = wr_rocks_clock_ns();
         if (wr_rocks_file_read(world, file, scratch, n, offset, &got, &err) != WR_OK) return status_of(err);
+        if (n <= SMALL) cost->reads.fetch_add(1, std::memory_order_relaxed), cost->ns.fetch_add(wr_rocks_clock_ns() - from, std::memory_order_relaxed);
         *result = Slice(scratch, got);
         return IOStatus::OK();
     }
@@ -156,6 +161,7 @@ bool is_table(const std::string &name) {
 struct world_files : rocksdb::FileSystem {
     struct wr_world      *world;
     std::atomic<uint64_t> written{0}; /* bytes of sorted files */
+    read_cost             cost;
     bool                  lasting;
     world_files(struct wr_world *w, bool lasts) : world(w), lasting(lasts) {}
     const char *Name() const override { return "weir"; }
@@ -175,7 +181,7 @@ struct world_files : rocksdb::FileSystem {
                                  IODebugContext *) override {
         struct wr_file *f = nullptr;
         IOStatus        s = open_file(name, false, &f);
-        if (s.ok()) result->reset(new random_file(world, f));
+        if (s.ok()) result->reset(new random_file(world, f, &cost));
         return s;
     }
     IOStatus NewWritableFile(const std::string &name, const rocksdb::FileOptions &o, std::unique_ptr<rocksdb::FSWritableFile> *result,
@@ -563,7 +569,12 @@ extern "C" wr_status wr_rocks_image(wr_rocks *r, const char *dir, wr_err *err) {
     return s.ok() ? WR_OK : fail(s, "make an image of", err);
 }
 
-extern "C" void wr_rocks_stats_get(wr_rocks *r, wr_rocks_stats *out) {
+extern "C" void wr_rocks_read_cost(wr_rocks *r, uint64_t *reads, uint64_t *ns) {
+    *reads = r->files->cost.reads.load(std::memory_order_relaxed);
+    *ns = r->files->cost.ns.load(std::memory_order_relaxed);
+}
+
+void wr_rocks_stats_get(wr_rocks *r, wr_rocks_stats *out) {
     using P = rocksdb::DB::Properties;
     out->reader_bytes = fit_cache(r, r->db);
     out->memtable_bytes = number(r->db, P::kSizeAllMemTables);

@@ -48,9 +48,11 @@ typedef struct wr_rocks_stats {
     int64_t  memtable_bytes, reader_bytes, cache_bytes, disk_bytes, pending_bytes;
     uint64_t written_bytes, merged_bytes;
 } wr_rocks_stats;
+void wr_rocks_read_cost(wr_rocks *db, uint64_t *reads, uint64_t *ns); /* of single blocks from files, so far */
 void wr_rocks_stats_get(wr_rocks *db, wr_rocks_stats *out); /* also gives the cache what filters and indexes leave */
 
 /* ---- its files (tier_files.c) ---- */
+uint64_t  wr_rocks_clock_ns(void);                                          /* wr_cost_ns */
 typedef struct wr_rocks_file_info { uint64_t bytes; int64_t mtime_us; bool exists, is_dir; } wr_rocks_file_info;
 wr_status wr_rocks_file_open(struct wr_world *w, const char *path, bool write, struct wr_file **out, wr_err *err); /* write: made anew */
 void      wr_rocks_file_close(struct wr_world *w, struct wr_file *f);

@@ -46,6 +46,12 @@ static int64_t clock_us(clockid_t id) {
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 static int64_t posix_mono_us(wr_world *w) { (void)w; return clock_us(CLOCK_MONOTONIC); }
+
+uint64_t wr_cost_ns(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
 static int64_t posix_wall_us(wr_world *w) { (void)w; return clock_us(CLOCK_REALTIME); }
 
 static uint64_t posix_random(wr_world *w) {

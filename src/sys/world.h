@@ -88,6 +88,7 @@ uint64_t  wr_ram_bytes(void);       /* of the machine, or of the control group t
 int64_t   wr_rss_bytes(void);       /* of this process, now */
 int64_t   wr_peak_rss_bytes(void);
 int64_t   wr_cpu_time_us(void);     /* of this process */
+uint64_t  wr_cost_ns(void);         /* a clock for measuring what something costs, the same in every world: nothing that a job does may depend on it */
 /* Rights, room and limits (machine.c). */
 const char *wr_path_refused(const char *path, bool write); /* NULL: this process may; else the system's words, until the next call of this thread */
 typedef struct wr_disk { uint64_t free_bytes, total_bytes, free_files; } wr_disk;
