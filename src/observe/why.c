@@ -346,7 +346,8 @@ static void throughput(const look *l, wr_why *out) {
     by_load(l, &first, &second);
     double a = first ? wr_observer_figures(l->o, first->index)->load : 0, b = second ? wr_observer_figures(l->o, second->index)->load : 0;
     out->is.confidence = a > 0 ? a / (a + b) : 0;
-    if (is_disk(l, &out->is) || is_memory(l, first, &out->is)) {
+    bool swells = first && a >= STANDS_OUT && tier_share(l, first) <= TIER_PART && is_fan_out(l, first, &(wr_culprit){0}); /* then memory is short of what is in flight, not of state */
+    if (is_disk(l, &out->is) || (!swells && is_memory(l, first, &out->is))) {
         if (first && first != out->is.node) second = first;
     } else if (!first || a < STANDS_OUT) {
         out->is = (wr_culprit){.is = WR_WHY_NOTHING};
@@ -381,12 +382,12 @@ void wr_why_decide(const wr_observer *o, wr_why *out) {
     out->span_s = l.span_ns / 1e9;
     judge_sources(&l, out);
     why_times(&l, out);
-    if (out->limited) {
-        throughput(&l, out);
-    } else if (out->n_also) { /* what holds event time up is the answer */
+    if (out->limited) throughput(&l, out);
+    if (out->limited && out->is.is != WR_WHY_NOTHING) return;
+    if (out->n_also) { /* what holds event time up is the answer */
         out->is = out->also[0];
         memmove(out->also, out->also + 1, --out->n_also * sizeof *out->also);
-    } else {
+    } else if (!out->limited) {
         nothing(&l, out);
     }
 }

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { SILENT_US = 2000000, FAR_US = 30000000, AHEAD_US = 600000000, EMPTY_AFTER_US = 2000000, ROWS_MIN = 20 };
-static const double GAPS = 5;          /* of its usual ones: then it is silent */
+enum { SILENT_US = 1500000, FAR_US = 30000000, AHEAD_US = 600000000, EMPTY_AFTER_US = 2000000, ROWS_MIN = 20 };
+static const double GAPS = 4;          /* of its usual ones: then it is silent */
 static const double MOST_LATE = 0.5;   /* of all rows */
 
 static bool of_event_time(const wr_pnode *p) {
