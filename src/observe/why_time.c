@@ -215,23 +215,24 @@ static bool stands(const wr_job_status *s, wr_sbuf *out) {
 
 void wr_why_silent(const wr_observer *o, const wr_job_status *s, wr_sbuf *out) {
     uint64_t refused = 0;
-    bool     timed = false;
+    bool     timed = false, idle = true;
     wr_why   why;
     wr_why_decide(o, &why);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         if (s->nodes[i].node->kind == WR_P_SOURCE) refused += s->nodes[i].ledger.dropped[WR_REASON_MALFORMED] + s->nodes[i].ledger.dropped[WR_REASON_DEAD_LETTER];
-    for (uint32_t i = 0; i < s->n_sources; i++) timed = timed || has_time(&s->sources[i]);
+    for (uint32_t i = 0; i < s->n_sources; i++) timed = timed || has_time(&s->sources[i]), idle = idle && (s->sources[i].ended || s->sources[i].waiting);
+    bool fine = why.is.is == WR_WHY_NOTHING || why.is.is == WR_WHY_MEASURING;
     wr_sbuf_printf(out, "no row out for a while (%" PRIu64 " rows in", s->rows_in);
     if (refused) wr_sbuf_printf(out, ", %" PRIu64 " records refused", refused);
     wr_sbuf_addc(out, ')');
     if (refused && !s->rows_in) {
         wr_sbuf_addz(out, ": every record so far was refused; is the format the right one?");
-    } else if (why.is.is == WR_WHY_NO_INPUT) {
+    } else if (why.is.is == WR_WHY_NO_INPUT || (fine && idle && s->n_sources == 1)) {
         const char *sep = ": waiting for new input on ";
         for (uint32_t i = 0; i < s->n_sources; i++)
             if (!s->sources[i].ended && s->sources[i].node->kind == WR_P_SOURCE) wr_sbuf_printf(out, "%s%.*s", sep, WR_FMT(why_table(s->sources[i].node))), sep = ", ";
         if (timed) wr_sbuf_addz(out, "; an open window closes only when later rows arrive");
-    } else if (why.is.is != WR_WHY_NOTHING && why.is.is != WR_WHY_MEASURING) {
+    } else if (!fine) {
         wr_sbuf_printf(out, ": %s: %s", wr_why_class_name(why.is.is), why.is.sentence);
     } else if (!stands(s, out)) {
         wr_sbuf_addz(out, ": reading; the rows so far were filtered, or are still being aggregated");
