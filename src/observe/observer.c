@@ -146,7 +146,7 @@ static void times(const wr_job_status *a, const wr_job_status *b, uint32_t node,
 static void follow(const wr_observer *o, const wr_job_status *s, const wr_node_status *n, wr_op_figures *out) {
     uint32_t         n_in;
     const wr_pinput *in = inputs_of(n->node, &n_in);
-    bool             own = !n_in || (n->node->kind != WR_P_SINK && !(n->chained && n->watermark_us == WR_TIME_MIN));
+    bool             own = !n_in || (n->node->kind != WR_P_SINK && n->node->kind != WR_P_VIEW && !(n->chained && n->watermark_us == WR_TIME_MIN));
     int64_t          least = WR_TIME_MAX, most = -1;
     for (uint32_t i = 0; i < n_in; i++) {
         const wr_op_figures *f = &o->figures[in[i].node->index];

@@ -47,6 +47,7 @@ void why_change(wr_culprit *f, const char *fmt, ...) {
 wr_str why_table(const wr_pnode *p) {
     if (p->kind == WR_P_SOURCE) return p->source.table->name;
     if (p->kind == WR_P_SINK && p->sink.table) return p->sink.table->name;
+    if (p->kind == WR_P_VIEW) return p->view.table->name;
     if (p->kind == WR_P_LOOKUP_JOIN) return p->lookup.from.table->name;
     return WR_STR("");
 }
