@@ -401,6 +401,7 @@ void      meter_start(worker *w);                                               
 counter  *meter_to(worker *w, counter *slot);                                    /* from now on time goes there; returns where it went before */
 void      meter_begin(node *n);                                                  /* what it waited for is over for now */
 void      meter_end(node *n, wr_spent waits);                                    /* it waits again */
+void      meter_sleep(worker *w);                                                /* nothing to do: its sources have nothing for it, asked or not */
 counter  *meter_aside(node *n, wr_spent what);                                   /* work outside of its steps; to be ended by */
 void      meter_back(node *n, counter *was);
 void      meter_status(wr_job *job, wr_job_status *out);                         /* any thread */

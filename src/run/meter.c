@@ -53,6 +53,15 @@ void meter_back(node *n, counter *was) {
     meter_end(n, n->waited);
 }
 
+void meter_sleep(worker *w) {
+    for (uint32_t i = 0; i < w->job->n_sources; i++) {
+        node *n = &w->nodes[w->job->sources[i].p->index];
+        if (atomic_load_explicit(&n->waits, memory_order_relaxed) != WR_WAIT_TURN) continue;
+        meter_begin(n);
+        meter_end(n, WR_WAIT_INPUT);
+    }
+}
+
 /* ---- reports ---- */
 static uint64_t since(uint64_t now, uint64_t then) { return now > then ? now - then : 0; }
 

@@ -116,7 +116,7 @@ static wr_status rest(worker *w, wr_err *err) {
     wr_status status = WR_OK;
     counter  *was = meter_to(w, &w->meter.idle_ns);
     if (w->stuck) status = node_located(w->stuck, w->stuck->sink->vt->drain(w->stuck->sink, WR_MIN(w->wait_us, (int64_t)STUCK_US), &busy, err), err);
-    else wr_bell_wait(w->bell, w->wait_us);
+    else meter_sleep(w), wr_bell_wait(w->bell, w->wait_us);
     meter_to(w, was);
     return status;
 }
