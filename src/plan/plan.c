@@ -11,6 +11,7 @@ typedef struct driver {
     wr_steps *out;
     lsinks    pending; /* INSERTs not planned yet */
     wr_span   pending_at;
+    bool      set_ended; /* they are those of a statement set: materialized views still join them, other INSERTs do not */
 } driver;
 
 static void push_step(driver *d, wr_step step) { wr_arr_apush(d->p.arena, d->out, step); }
@@ -21,6 +22,7 @@ static void push_text(driver *d, wr_span at, wr_sbuf *text) {
 }
 
 static void flush(driver *d) {
+    d->set_ended = false;
     if (!d->pending.n) return;
     wr_job_plan *job = pl_physical(&d->p, &d->pending);
     push_step(d, (wr_step){.kind = WR_STEP_JOB, .at = d->pending_at, .job = job});
@@ -332,7 +334,14 @@ static void materialize(driver *d, const wr_ast_stmt *s) {
     wr_arr_apush(p->arena, &d->pending, (lsink){.table = t, .root = q, .write_schema = q->schema, .at = c->name.at});
 }
 
+static bool only_views(const driver *d) {
+    for (uint32_t i = 0; i < d->pending.n; i++)
+        if (!d->pending.at[i].table || !d->pending.at[i].table->is_view) return false;
+    return true;
+}
+
 static void gather(driver *d, const wr_ast_stmt *s) {
+    if (d->set_ended) flush(d);
     if (!d->pending.n) d->pending_at = s->at;
     insert(d, s, &d->pending);
 }
@@ -420,9 +429,10 @@ static void statement(driver *d, const wr_ast_stmt *s) {
     case WR_STMT_RESET: set(d, s); return;
     case WR_STMT_INSERT: gather(d, s); return;
     case WR_STMT_SET_OF_INSERTS:
-        flush(d); /* a statement set is a job of its own */
+        if (!only_views(d)) flush(d); /* a statement set is a job of its own, with the materialized views before and after it */
+        d->set_ended = false;
         for (uint32_t i = 0; i < s->inserts.n; i++) gather(d, s->inserts.at[i]);
-        flush(d);
+        d->set_ended = true;
         return;
     case WR_STMT_QUERY: {
         lsinks one = {0};
