@@ -13,6 +13,7 @@ typedef struct audit_col {
     audit_window window;
     bool         session;       /* of a session window: it has no size */
     int64_t      size_us;       /* of the window */
+    int64_t      least_us;      /* of the shortest window that begins with this one: CUMULATE's step */
     bool         event_time;
     uint32_t     key_of, key_no; /* it is that key, from 1, of the aggregation with this index + 1, whose rows come on one by one; 0: of none. AUDIT_KEY_WINDOW: its window */
     const char  *unsteady;      /* why its value is another one each time; NULL: it is not */

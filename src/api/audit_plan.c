@@ -75,7 +75,8 @@ static void look_source(const looker *x, const wr_pnode *n) {
 }
 
 static void window_col(const looker *x, const wr_pnode *n, uint32_t out, const wr_window *w, audit_window which) {
-    if (out < n->schema.n) *col_of(x, n, out) = (audit_col){.window = which, .session = w->kind == WR_WINDOW_SESSION, .size_us = w->size_us, .event_time = !w->proctime};
+    if (out < n->schema.n) *col_of(x, n, out) = (audit_col){.window = which, .session = w->kind == WR_WINDOW_SESSION, .size_us = w->size_us,
+                                                               .least_us = w->kind == WR_WINDOW_CUMULATE ? w->slide_us : w->size_us, .event_time = !w->proctime};
 }
 
 static void look_aggregates(const looker *x, const wr_pnode *n, const uint32_t *keys, uint32_t n_keys, const wr_agg *aggs, uint32_t n_aggs) {

@@ -182,7 +182,8 @@ static int column_fits(const audit *a, const audit_output *o, uint32_t col, wr_s
     if (c->window == AUDIT_NO_WINDOW || c->session || !late->node->source.rowtime || !wr_parse_timestamp(cell, &us, &nanos, &zoned)) return 0;
     if (late->node->source.rowtime->type.id == WR_T_TIMESTAMP_LTZ) ts = wr_tz_to_local(a->plan->tz, ts), wm = wr_tz_to_local(a->plan->tz, wm); /* cells show what the clock on the wall showed */
     int64_t from = c->window == AUDIT_WINDOW_START ? us : us - c->size_us; /* of a window_time: a millisecond too early */
-    return ts >= from && ts < from + c->size_us && wm >= from + c->size_us - 2000 ? 1 : -1; /* the window had closed */
+    int64_t closed = from + (c->window == AUDIT_WINDOW_START ? c->least_us : c->size_us);
+    return ts >= from && ts < from + c->size_us && wm >= closed - 2000 ? 1 : -1; /* the window had closed, or one with that start */
 }
 static bool fits(const audit *a, const audit_shown *s, const noted *late) {
     const audit_output *o = &a->outputs.at[s->output];
