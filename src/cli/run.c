@@ -292,7 +292,8 @@ static void on_end(void *arg, const wr_job_plan *plan, wr_job *job, wr_status st
 /* Opens what others ask the job through. 0, or the exit code: it was said why not. */
 static int open_serve(runner *r, job_args *args, const run_flags *flags) {
     wr_err err = {0};
-    wr_serve_opts opts = {.world = wr_world_posix(), .name = r->watch.name, .listen = flags->ui, .state_dir = args->opts.state_dir, .users_file = flags->users, .pg = flags->pg, .pg_cert = flags->pg_cert, .pg_key = flags->pg_key, .script = script_again, .script_arg = args};
+    wr_serve_opts opts = {.world = wr_world_posix(), .name = r->watch.name, .listen = flags->ui, .state_dir = args->opts.state_dir, .users_file = flags->users, .pg = flags->pg, .pg_cert = flags->pg_cert, .pg_key = flags->pg_key, .script = script_again, .script_arg = args,
+                          .query_memory_bytes = WR_MIN(WR_MAX(wr_session_memory(r->watch.session) / 8, INT64_C(8) << 20), INT64_C(128) << 20)};
     wr_status status = wr_serve_open(&opts, &r->serve, &err);
     if (status != WR_OK) return print_err(&err, args->json), exit_code_of(status);
     if (wr_serve_address(r->serve) && !args->quiet && !args->json) fprintf(stderr, "at %s\n", wr_serve_address(r->serve));

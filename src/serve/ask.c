@@ -19,6 +19,7 @@ struct serve_asks {
     wr_users    *users;
     query_db    *db;
     pg_server   *pg;
+    query_limits limits;
     wr_mutex    *lock;                 /* of what follows */
     serve_query *first, **last;
     uint32_t     n_waiting, n_threads;
@@ -120,8 +121,8 @@ static void answer(struct serve_asks *a, serve_query *q, query_stop *stop) {
     wr_err          err = {0};
     wr_sbuf         sql = {0};
     query_snapshot *snapshot = query_snapshot_new(); /* so that what is said of the version is that of the rows */
-    stop->until_us = wr_mono_us(a->world) + LIMITS.time_us;
-    query_args args = {.snapshot = snapshot, .limits = LIMITS, .stop = stop, .user = "http"};
+    stop->until_us = wr_mono_us(a->world) + a->limits.time_us;
+    query_args args = {.snapshot = snapshot, .limits = a->limits, .stop = stop, .user = "http"};
     if (!json_text(q->in->body, &sql)) wr_http_out_error(&out, 400, "the body is not {\"sql\": \"SELECT ...\"}");
     else if (query_json(a->db, wr_sbuf_str(&sql), &args, &out.body, &err) != WR_OK) put_error(&err, &out);
     query_snapshot_free(snapshot);
@@ -192,12 +193,13 @@ void serve_query_get(const serve_ask *ask, wr_http_out *out) { wr_http_out_error
 wr_status serve_asks_open(wr_serve *s, wr_err *err) {
     const wr_serve_opts *o = &s->opts;
     struct serve_asks   *a = wr_calloc(1, sizeof *a);
-    *a = (struct serve_asks){.world = o->world, .lock = wr_mutex_new(), .bell = wr_bell_new(), .last = &a->first};
+    *a = (struct serve_asks){.world = o->world, .lock = wr_mutex_new(), .bell = wr_bell_new(), .last = &a->first, .limits = LIMITS};
+    if (o->query_memory_bytes) a->limits.memory_bytes = o->query_memory_bytes;
     s->asks = a;
     if (o->users_file) WR_TRY(wr_users_load(o->world, o->users_file, &a->users, err));
     a->db = query_db_new(o->world, o->name ? o->name : "weir");
     if (!o->pg) return WR_OK;
-    pg_opts pg = {.world = o->world, .listen = o->pg, .database = o->name ? o->name : "weir", .cert_file = o->pg_cert, .key_file = o->pg_key, .users = a->users, .db = a->db};
+    pg_opts pg = {.world = o->world, .listen = o->pg, .database = o->name ? o->name : "weir", .cert_file = o->pg_cert, .key_file = o->pg_key, .users = a->users, .db = a->db, .limits.memory_bytes = o->query_memory_bytes};
     return pg_server_open(&pg, &a->pg, err);
 }
 

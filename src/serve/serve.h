@@ -18,6 +18,7 @@ typedef struct wr_serve_opts {
     const char *state_dir;             /* NULL: no socket */
     const char *users_file;            /* users.h; NULL: nobody is asked */
     const char *pg, *pg_cert, *pg_key; /* the PostgreSQL protocol: HOST:PORT, NULL: not; PEM files for TLS, NULL: none */
+    int64_t     query_memory_bytes;    /* of one query on the views, which is not part of the job's budget; 0: 128 MiB */
     wr_session *(*script)(void *arg);  /* the job's script once more, loaded and not planned: dead letters are read with it. NULL, or it returns NULL: they are not */
     void       *script_arg;
 } wr_serve_opts;
