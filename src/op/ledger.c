@@ -19,7 +19,7 @@ void wr_ledger_add(wr_ledger *into, const wr_ledger *from) {
         into->lost[i] += from->lost[i], into->kept[i] += from->kept[i];
     }
     into->used += from->used, into->made += from->made;
-    into->partial = into->partial || from->partial, into->stays = into->stays || from->stays;
+    into->partial = into->partial || from->partial, into->apart = into->apart || from->apart, into->stays = into->stays || from->stays;
     into->out += from->out;
     for (int i = 0; i < 4; i++) into->out_kind[i] += from->out_kind[i];
     for (int i = 0; i < WR_REASON_COUNT; i++) into->dropped[i] += from->dropped[i];

@@ -45,6 +45,7 @@ typedef struct wr_ledger {      /* one per operator instance; summed by reports;
     uint64_t made;              /* rows more than came: copies, the second row of a record */
     bool     stays;             /* processing time: what is held when the input ends stays held */
     bool     partial;           /* a part of it was written by a weir that did not count the last four: nothing is checked */
+    bool     apart;             /* operators around it came or went with a restore (two phases and one): what its inputs gave on and what it got are not compared */
 } wr_ledger;
 void wr_ledger_add(wr_ledger *into, const wr_ledger *from);
 

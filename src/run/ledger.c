@@ -62,7 +62,7 @@ static uint32_t n_ports(const wr_pnode *p) { return p->kind == WR_P_UNION ? 1 : 
 /* Rows between a node and its inputs; less than 0 may come of workers that reported at different moments. Dead letters that go back into a sink come from elsewhere. */
 static int64_t under_way(const wr_job_status *status, const wr_node_status *s) {
     int64_t n = 0;
-    for (uint32_t i = 0; i < n_ports(s->node) && !status->upgraded; i++)
+    for (uint32_t i = 0; i < n_ports(s->node) && !status->upgraded && !s->ledger.apart; i++)
         n += (int64_t)(given(status, s->node, i) - (s->node->kind == WR_P_UNION ? s->ledger.in[0] + s->ledger.in[1] : s->ledger.in[i]));
     return s->node->kind == WR_P_SINK && n < 0 ? 0 : n;
 }

@@ -20,7 +20,7 @@ void ledger_save(const wr_ledger *l, wr_sbuf *out) {
     wr_put_u32(out, WR_REASON_COUNT);
     for (int i = 0; i < WR_REASON_COUNT; i++) wr_put_u64(out, l->dropped[i]);
     for (int i = 0; i < 2; i++) wr_put_u64(out, l->lost[i]), wr_put_u64(out, l->kept[i]);
-    wr_put_u64(out, l->used), wr_put_u64(out, l->made), wr_put_u8(out, (uint8_t)(l->partial | l->stays << 1));
+    wr_put_u64(out, l->used), wr_put_u64(out, l->made), wr_put_u8(out, (uint8_t)(l->partial | l->stays << 1 | l->apart << 2));
 }
 
 void ledger_load(wr_ledger *l, wr_reader *in) {
@@ -38,7 +38,7 @@ void ledger_load(wr_ledger *l, wr_reader *in) {
     for (int i = 0; i < 2; i++) l->lost[i] = wr_get_u64(in), l->kept[i] = wr_get_u64(in);
     l->used = wr_get_u64(in), l->made = wr_get_u64(in);
     uint8_t flags = wr_get_u8(in);
-    l->partial = flags & 1, l->stays = flags >> 1 & 1;
+    l->partial = flags & 1, l->stays = flags >> 1 & 1, l->apart = flags >> 2 & 1;
 }
 
 /* ---- saving ---- */
@@ -473,6 +473,20 @@ static void load_ledger(wr_job *job, const wr_section *s) {
     wr_free(d);
 }
 
+/* Another setting may put operators in that keep nothing, or leave them out. */
+static void note_apart(wr_job *job, const wr_checkpoint *ck) {
+    uint32_t known = 0, others = 0;
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        bool there = false;
+        for (uint32_t k = 0; k < ck->sections.n && !there; k++) there = ck->sections.at[k].kind == WR_SECTION_LEDGER && wr_str_eq(ck->sections.at[k].owner, wr_str_of(job->plan->nodes.at[i]->id));
+        known += there;
+    }
+    for (uint32_t k = 0; k < ck->sections.n; k++) others += ck->sections.at[k].kind == WR_SECTION_LEDGER && !node_by_id(job, ck->sections.at[k].owner);
+    if (known == job->n_nodes && !others) return;
+    for (uint32_t k = 0; k < job->n_workers; k++)
+        for (uint32_t i = 0; i < job->n_nodes; i++) job->workers[k].nodes[i].ledger.apart = true;
+}
+
 bool snapshot_superseded(const wr_checkpoint *ck, uint32_t i) { /* a later ledger section of the same node and instance */
     for (uint32_t k = i + 1; k < ck->sections.n; k++)
         if (ck->sections.at[k].kind == WR_SECTION_LEDGER && ck->sections.at[k].instance == ck->sections.at[i].instance &&
@@ -543,6 +557,7 @@ wr_status snapshot_restore(wr_job *job, wr_err *err) {
     bool found = job->restored_found;
     if (found && !job->finished_before) WR_TRY(image_restore(job, err));
     if (found) WR_TRY(load_sections(job, ck, err));
+    if (found) note_apart(job, ck);
     if (found && !job->finished_before) WR_TRY(inflight_restore(job, ck, err));
     for (uint32_t k = 0; found && k < job->n_workers; k++)
         for (uint32_t i = 0; i < job->n_nodes; i++) job->workers[k].nodes[i].letters_epoch = ck->epoch + 1;
