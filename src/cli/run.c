@@ -244,11 +244,22 @@ static wr_session *script_again(void *arg) {
     return job_session(&args, "run", &code);
 }
 
+/* Where it answers, now that it does. */
+static void say_address(const char *event, const char *before, const char *address, const char *after, const watch *w) {
+    if (!address) return;
+    if (w->json) fprintf(stderr, "{\"event\":\"%s\",\"address\":\"%s\"}\n", event, address);
+    else if (!w->quiet) fprintf(stderr, "at %s%s%s\n", before, address, after);
+}
+
 static void on_start(void *arg, const wr_job_plan *plan, wr_job *job) {
     runner *r = arg;
-    r->plan = plan;
     watch_start(&r->watch, plan, job);
     wr_serve_start(r->serve, plan, job);
+    if (!r->plan) {
+        say_address("ui", "", wr_serve_address(r->serve), "", &r->watch);
+        say_address("pg", "postgresql://", wr_serve_pg_address(r->serve), "/", &r->watch);
+    }
+    r->plan = plan;
 }
 
 static void on_tick(void *arg, wr_job *job) {
@@ -296,10 +307,6 @@ static int open_serve(runner *r, job_args *args, const run_flags *flags) {
                           .query_memory_bytes = WR_MIN(WR_MAX(wr_session_memory(r->watch.session) / 8, INT64_C(8) << 20), INT64_C(128) << 20)};
     wr_status status = wr_serve_open(&opts, &r->serve, &err);
     if (status != WR_OK) return print_err(&err, args->json), exit_code_of(status);
-    if (wr_serve_address(r->serve) && !args->quiet && !args->json) fprintf(stderr, "at %s\n", wr_serve_address(r->serve));
-    if (wr_serve_pg_address(r->serve) && !args->quiet && !args->json) fprintf(stderr, "at postgresql://%s/\n", wr_serve_pg_address(r->serve));
-    if (wr_serve_pg_address(r->serve) && args->json) fprintf(stderr, "{\"event\":\"pg\",\"address\":\"%s\"}\n", wr_serve_pg_address(r->serve));
-    if (wr_serve_address(r->serve) && args->json) fprintf(stderr, "{\"event\":\"ui\",\"address\":\"%s\"}\n", wr_serve_address(r->serve));
     return CLI_OK;
 }
 

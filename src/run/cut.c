@@ -23,7 +23,7 @@ wr_status views_open(wr_job *job, wr_err *err) {
     for (uint32_t i = 0; i < job->n_nodes; i++) any |= job->plan->nodes.at[i]->kind == WR_P_VIEW;
     if (!any) return WR_OK;
     int64_t                limit = job->opts.acct->limit;
-    const wr_view_set_opts o = {.world = job->opts.world, .n_shards = job->n_workers, .owner = job->opts.views_owner, .hidden = job->opts.watch != NULL,
+    const wr_view_set_opts o = {.world = job->opts.world, .n_shards = job->n_workers, .owner = job->opts.views_owner, .hidden = job->opts.watch != NULL, .restoring = job->restored_found,
                                 .keep_bytes = limit > 0 ? WR_MIN(limit / 32, (int64_t)8 << 20) : 0, .pin_bytes = limit > 0 ? WR_MIN(limit / 8, (int64_t)64 << 20) : 0};
     job->views.set = wr_view_set_new(&o);
     job->views.of = wr_new_n(job->arena, wr_view *, job->n_nodes + 1);

@@ -199,8 +199,12 @@ wr_status serve_asks_open(wr_serve *s, wr_err *err) {
     if (o->users_file) WR_TRY(wr_users_load(o->world, o->users_file, &a->users, err));
     a->db = query_db_new(o->world, o->name ? o->name : "weir");
     if (!o->pg) return WR_OK;
-    pg_opts pg = {.world = o->world, .listen = o->pg, .database = o->name ? o->name : "weir", .cert_file = o->pg_cert, .key_file = o->pg_key, .users = a->users, .db = a->db, .limits.memory_bytes = o->query_memory_bytes};
+    pg_opts pg = {.world = o->world, .listen = o->pg, .database = o->name ? o->name : "weir", .cert_file = o->pg_cert, .key_file = o->pg_key, .users = a->users, .db = a->db, .limits.memory_bytes = o->query_memory_bytes, .starting = true};
     return pg_server_open(&pg, &a->pg, err);
+}
+
+void serve_asks_start(wr_serve *s) {
+    if (s->asks && s->asks->pg) pg_server_start(s->asks->pg);
 }
 
 void serve_asks_close(wr_serve *s) {

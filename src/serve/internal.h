@@ -44,10 +44,12 @@ typedef struct serve_ask {
 const char *serve_param(const serve_ask *ask, const char *name, char *buf, size_t size);
 /* The job's status, taken under the lock that stays held until serve_unlook: false (not locked, a 503 in out) when no job runs. */
 bool serve_look(wr_serve *serve, wr_job_status *status, wr_http_out *out);
+bool serve_runs(wr_serve *serve);                          /* a job does, or did and is still answered for */
 void serve_unlook(wr_serve *serve, wr_job_status *status);
 
 /* ask.c: users, queries, the PostgreSQL protocol. */
 wr_status    serve_asks_open(wr_serve *serve, wr_err *err);
+void         serve_asks_start(wr_serve *serve);          /* the job is there, and its views */
 void         serve_asks_close(wr_serve *serve);
 bool         serve_has_users(const wr_serve *serve);
 bool         serve_admit(void *serve, const wr_http_in *in, wr_http_out *out); /* wr_http_route.admit: is it a user, and may they? */

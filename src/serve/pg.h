@@ -24,8 +24,10 @@ typedef struct pg_opts {
     query_db   *db;                    /* borrowed */
     uint32_t    connections, queries;  /* 0: 1000, 4; queries that run at a time */
     query_limits limits;               /* zeros: the defaults */
+    bool         starting;             /* clients are refused (57P03) until pg_server_start */
 } pg_opts;
 wr_status   pg_server_open(const pg_opts *opts, pg_server **out, wr_err *err);
 void        pg_server_close(pg_server *s);              /* NULL is legal */
 const char *pg_server_address(const pg_server *s);
+void         pg_server_start(pg_server *server);
 query_limits pg_default_limits(void);

@@ -118,7 +118,7 @@ struct pg_server {
     pg_job      *first, **last;        /* jobs that wait */
     uint32_t     n_waiting;
     uint32_t    *user_connections, *user_queries; /* a user each */
-    bool         stopping;
+    bool         stopping, starting;
     wr_bell     *bell;
     uint32_t     n_threads;
     void        *threads[64];

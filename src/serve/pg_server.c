@@ -18,6 +18,7 @@ bool server_admit(pg_client *c, wr_err *err) {
     wr_mutex_lock(s->lock);
     uint32_t *mine = count_of(s, s->user_connections, c->user), most = c->user ? c->user->limits.connections : 0;
     if (s->stopping) wr_fail(err, WR_LIMIT, "57P03", "the job is ending");
+    else if (s->starting) wr_fail(err, WR_LIMIT, "57P03", "the job is starting up");
     else if (s->n_ready >= s->opts.connections) wr_fail(err, WR_LIMIT, "53300", "sorry, too many clients already");
     else if (mine && most && *mine >= most) wr_fail(err, WR_LIMIT, "53300", "too many connections for role \"%s\"", c->user->name);
     else {
@@ -98,10 +99,16 @@ static void run(void *arg) {
 }
 
 /* ---- life ---- */
+void pg_server_start(pg_server *s) {
+    wr_mutex_lock(s->lock);
+    s->starting = false;
+    wr_mutex_unlock(s->lock);
+}
+
 wr_status pg_server_open(const pg_opts *opts, pg_server **out, wr_err *err) {
     pg_server *s = wr_calloc(1, sizeof *s);
     bool       loopback = false;
-    *s = (pg_server){.opts = *opts, .limits = opts->limits, .lock = wr_mutex_new(), .bell = wr_bell_new(), .last = &s->first};
+    *s = (pg_server){.opts = *opts, .starting = opts->starting, .limits = opts->limits, .lock = wr_mutex_new(), .bell = wr_bell_new(), .last = &s->first};
     query_limits d = pg_default_limits();
     if (!s->limits.rows) s->limits.rows = d.rows;
     if (!s->limits.bytes) s->limits.bytes = d.bytes;

@@ -176,6 +176,13 @@ void wr_serve_close(wr_serve *s) {
 
 const char *wr_serve_address(const wr_serve *s) { return s && s->http ? wr_http_server_address(s->http) : NULL; }
 
+bool serve_runs(wr_serve *s) {
+    wr_mutex_lock(s->lock);
+    bool runs = s->job != NULL;
+    wr_mutex_unlock(s->lock);
+    return runs;
+}
+
 void wr_serve_start(wr_serve *s, const wr_job_plan *plan, wr_job *job) {
     if (!s) return;
     wr_mutex_lock(s->lock);
@@ -186,6 +193,7 @@ void wr_serve_start(wr_serve *s, const wr_job_plan *plan, wr_job *job) {
     s->plan = plan, s->job = job, s->failed = false;
     watching_start(s, plan);
     wr_mutex_unlock(s->lock);
+    serve_asks_start(s);
     if (s->opts.state_dir && !s->local) open_local(s, s->opts.state_dir); /* the directory is there and ours by now */
 }
 

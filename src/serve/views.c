@@ -381,7 +381,8 @@ void serve_view(const serve_ask *ask, wr_http_out *out) {
     if (changes) name.len -= tail.len;
     wr_view *v = wr_view_find(name);
     wr_err   err = {0};
-    if (!v) wr_http_out_error(out, 404, "there is no materialized view '%.*s'; GET /api/views says which there are", WR_FMT(name));
+    if (!v && !serve_runs(ask->serve)) wr_http_out_error(out, 503, "the job is starting; ask again"), wr_http_out_header(out, "Retry-After", "1");
+    else if (!v) wr_http_out_error(out, 404, "there is no materialized view '%.*s'; GET /api/views says which there are", WR_FMT(name));
     else if (changes && !ask->http) wr_http_out_error(out, 400, "changes come over HTTP only: --ui HOST:PORT");
     else if (changes) serve_view_changes(ask, v, out);
     else if (page(ask, v, out, &err) != WR_OK) serve_view_fail(out, &err);

@@ -22,6 +22,7 @@ struct wr_view_set {
     _Atomic uint32_t refs;
     uint64_t         run;
     uint32_t         n_instances; /* shards of all views */
+    _Atomic bool     restoring;   /* no version yet that has what a checkpoint has */
     wr_view         *views;
     wr_mutex        *lock;        /* of what follows, and of the views' as_of, kept and pins */
     uint64_t         opened, version;

@@ -58,7 +58,7 @@ wr_view *wr_view_find(wr_str name) {
     wr_view *found = NULL;
     lock_registry();
     for (wr_view *v = first_view; v; v = v->next)
-        if (wr_str_eq(v->name, name)) found = v;
+        if (wr_str_eq(v->name, name) && !atomic_load(&v->set->restoring)) found = v;
     if (found) wr_view_ref(found);
     unlock_registry();
     return found;
@@ -67,8 +67,11 @@ wr_view *wr_view_find(wr_str name) {
 uint32_t wr_views_list(wr_view **out, uint32_t max) {
     uint32_t n = 0;
     lock_registry();
-    for (wr_view *v = first_view; v; v = v->next, n++)
+    for (wr_view *v = first_view; v; v = v->next) {
+        if (atomic_load(&v->set->restoring)) continue;
         if (n < max) out[n] = wr_view_ref(v);
+        n++;
+    }
     unlock_registry();
     return n;
 }
@@ -139,7 +142,7 @@ static uint64_t new_run(wr_world *world) { /* another one each time; small enoug
 
 wr_view_set *wr_view_set_new(const wr_view_set_opts *opts) {
     wr_view_set *s = wr_calloc(1, sizeof *s);
-    *s = (wr_view_set){.opts = *opts, .refs = 1, .lock = wr_mutex_new(), .run = new_run(opts->world)};
+    *s = (wr_view_set){.opts = *opts, .refs = 1, .lock = wr_mutex_new(), .run = new_run(opts->world), .restoring = opts->restoring};
     if (!s->opts.keep_bytes) s->opts.keep_bytes = KEEP_BYTES;
     if (!s->opts.keep_us) s->opts.keep_us = KEEP_US;
     if (!s->opts.pin_bytes) s->opts.pin_bytes = PIN_BYTES;
@@ -325,6 +328,7 @@ void wr_view_seal(wr_view_shard *s, uint64_t version, int64_t watermark_us) {
         int64_t now = wr_wall_us(set->opts.world);
         set->version = version;
         for (wr_view *v = set->views; v; v = v->of_set) publish_view(v, version, now);
+        atomic_store(&set->restoring, false);
         last = true;
     }
     wr_mutex_unlock(set->lock);

@@ -294,7 +294,27 @@ static void readers_beside_a_writer(void **state) {
     fixture_close(&b.f);
 }
 
+/* Nobody reads an empty view while a checkpoint's rows are being put into it. */
+static void found_when_restored(void **state) {
+    (void)state;
+    static const uint32_t key = 0;
+    const wr_view_set_opts o = {.world = wr_world_posix(), .n_shards = 2, .restoring = true};
+    const wr_view_def      d = {.name = WR_STR("r"), .schema = &SCHEMA, .n_key = 1, .key = &key, .instances = 3};
+    wr_view_set *set = wr_view_set_new(&o);
+    wr_view     *view = wr_view_set_add(set, &d), *found;
+    assert_null(wr_view_find(WR_STR("r")));
+    assert_int_equal(wr_views_list(&found, 1), 0);
+    wr_view_set_open(set, 1);
+    wr_view_seal(wr_view_shard_of(view, 0), 1, 10);
+    assert_null(wr_view_find(WR_STR("r"))); /* a half of it */
+    wr_view_seal(wr_view_shard_of(view, 1), 1, 10);
+    assert_int_equal(wr_views_list(&found, 1), 1);
+    assert_ptr_equal(found, view);
+    wr_view_unref(found);
+    wr_view_set_close(set);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(keyed), cmocka_unit_test(counted), cmocka_unit_test(a_pin_that_holds_too_much), cmocka_unit_test(readers_beside_a_writer)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(keyed), cmocka_unit_test(counted), cmocka_unit_test(a_pin_that_holds_too_much), cmocka_unit_test(readers_beside_a_writer), cmocka_unit_test(found_when_restored)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

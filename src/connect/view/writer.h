@@ -24,10 +24,11 @@ typedef struct wr_view_set_opts {
     int64_t     keep_us;                 /* and their age; 0: a minute */
     int64_t     pin_bytes;               /* what pins may hold of old versions, 0: a default; then the oldest is taken away */
     const void *owner;                   /* who forgets them; NULL: close does */
+    bool        restoring;               /* a checkpoint is loaded: nobody finds them before the first version is published, which has its rows */
     bool        hidden;                  /* nobody finds them by name: of a run beside the job (an audit) */
 } wr_view_set_opts;
 wr_view_set *wr_view_set_new(const wr_view_set_opts *opts);
-wr_view     *wr_view_set_add(wr_view_set *set, const wr_view_def *def);   /* borrowed: the set holds it. Readers see it from now on */
+wr_view     *wr_view_set_add(wr_view_set *set, const wr_view_def *def);   /* borrowed: the set holds it. Readers see it from now on, or when it is restored */
 /* A cut is on its way; the version is greater than all before. */
 void         wr_view_set_open(wr_view_set *set, uint64_t version);
 bool         wr_view_set_waits(wr_view_set *set);                          /* the version that was opened last is not published yet */
