@@ -443,8 +443,10 @@ static void on_change(void *arg) {
 static bool look_due(file_source *s) {
     int64_t since_us = wr_mono_us(s->world) - s->last_look_us;
     bool    due = since_us >= s->poll_us || (since_us >= (int64_t)s->parts.n * LOOK_FILE_US && atomic_load(&s->changed));
-    if (due) atomic_store(&s->changed, false);
-    return due;
+    if (!due) return false;
+    atomic_store(&s->changed, false);
+    wr_notify_arm(s->notify); /* behind the flag: what happens after this look is told again, though this call was told already */
+    return true;
 }
 
 static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *out, wr_next *state, int64_t *retry_us, wr_err *err) {
@@ -476,7 +478,8 @@ static wr_status source_next(wr_source *base, const uint64_t *held, wr_chunk *ou
     bool all_done = !s->tail && !s->limited;
     for (uint32_t i = 0; i < s->parts.n; i++) all_done &= s->parts.at[i]->done;
     *state = all_done ? WR_NEXT_END : WR_NEXT_WAIT;
-    *retry_us = s->tail ? WR_MAX(s->poll_us - (wr_mono_us(s->world) - s->last_look_us), 1000) : 1000;
+    if (s->tail && atomic_load(&s->changed)) *retry_us = WR_MAX((int64_t)s->parts.n * LOOK_FILE_US, 1000); /* it was too soon */
+    else *retry_us = s->tail ? WR_MAX(s->poll_us - (wr_mono_us(s->world) - s->last_look_us), 1000) : 1000;
     return WR_OK;
 }
 

@@ -239,7 +239,7 @@ static wr_status read_next(wr_job *job, source *s, turn *t, bool *got, wr_err *e
     }
     if (state == WR_NEXT_CHUNK) pace_bytes(job, s, t->chunk.len), t->shed = shed_judge(job, s, t);
     if (state == WR_NEXT_END) t->final = s->ended = true;
-    if (state == WR_NEXT_WAIT) s->retry_at_us = wr_mono_us(job->opts.world) + WR_MAX(retry_us, (int64_t)500);
+    s->retry_at_us = state == WR_NEXT_WAIT ? wr_mono_us(job->opts.world) + WR_MAX(retry_us, (int64_t)500) : 0; /* woken before an earlier wait was over: there may be more */
     s->waiting = state == WR_NEXT_WAIT;
     *got = state != WR_NEXT_WAIT;
     return WR_OK;
