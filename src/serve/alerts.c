@@ -104,12 +104,12 @@ static void look_at_slos(alerts *a, const wr_slos *slos, const wr_job_status *s)
     wr_sbuf_free(&subject);
 }
 
-/* Workers report one after the other: what does not add up once is nothing yet. */
+/* Workers report one after the other: what does not add up once is nothing yet, and a job that broke off has rows under way. */
 static void look_at_ledger(alerts *a, const wr_job_status *s, bool last) {
     bool closes = true;
     for (uint32_t i = 0; i < s->n_nodes; i++) closes = closes && wr_node_closes(s, &s->nodes[i]);
     a->open_looks = closes ? 0 : a->open_looks + 1;
-    if (a->open_looks < 3 && !last) return;
+    if (a->open_looks < 3 && !(last && s->finished)) return;
     for (uint32_t i = 0; i < s->n_nodes; i++)
         if (!wr_node_closes(s, &s->nodes[i]))
             raise_alert(a, s, "ledger", wr_str_of(s->nodes[i].node->id), "page", "%s: the ledger does not close: rows are unaccounted for; this is a fault of weir", s->nodes[i].node->title);

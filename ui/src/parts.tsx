@@ -49,7 +49,7 @@ export function Table<T>({ caption, columns, rows, id, row, empty }: { caption: 
   const list = key ? [...rows].sort((a, b) => { const x = key(a), y = key(b); return (x < y ? -1 : x > y ? 1 : 0) * sort[1]; }) : rows;
   if (!rows.length && empty) return <Empty>{empty}</Empty>;
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
+    <div class="scroll" tabIndex={0} role="region" aria-label={`Table: ${caption}`}>
       <table><caption class="sr">{caption}</caption>
         <thead><tr>{shown.map((c, i) => (
           <th key={c.name} scope="col" class={c.num ? 'num' : ''} aria-sort={sort[0] === i ? (sort[1] > 0 ? 'ascending' : 'descending') : undefined}>

@@ -8,7 +8,7 @@ interface Part { name: string; n: number; kind: 'out' | 'kept' | 'drop' | 'fligh
 const JOIN = /join/;
 const EXACT = new Set(['source', 'values', 'calc', 'union', 'sink', 'keep', 'window_tvf']), PASSES = new Set(['local_agg', 'unnest', 'time_sort', 'over', 'spread', 'dedup']);
 const REASONS: Record<string, string> = {
-  filtered: 'left out by WHERE', late: 'came after their window or watermark had closed', malformed: 'could not be read', 'dead-letter': 'could not be read or written, put aside', 'unmatched-left': 'of the left side found no partner', 'unmatched-right': 'of the right side found no partner',
+  filtered: 'left out by WHERE', late: 'came after their window or watermark had closed', malformed: 'could not be read', 'dead-letter': 'were put aside', 'unmatched-left': 'of the left side found no partner', 'unmatched-right': 'of the right side found no partner',
   'null-key': 'had no key to join by', duplicate: 'had been seen before', expired: 'were forgotten when their time was over', 'before-start': 'were older than where the job began', future: 'were too far in the future',
   'ranked-out': 'were not among the first', 'retract-unknown': 'took back a row that was not there', 'no-change': 'changed nothing', blank: 'were empty lines', tombstone: 'only deleted a key', redelivered: 'had come before', refused: 'were refused by the output',
 };

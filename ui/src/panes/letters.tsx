@@ -53,7 +53,7 @@ export function LettersPane({ s }: { s: Status }) {
           <div class="card-tools"><button class="primary" disabled={!!busy || !body.can_replay} onClick={() => replay(chosen.size ? [...chosen] : list.map(l => l.id))}>Put back {chosen.size ? plural(chosen.size, 'letter') : list.length < body.total ? `the ${count(list.length)} shown` : 'all'}</button>
             {!body.can_replay && <span class="soft">{body.cannot_replay ?? 'The job keeps no state (--state-dir), so nothing can be put back.'}</span>}
             <span class="soft"><Fig f="letters/total" v={body.total} as={count} /> in all{list.length < body.total ? `, the newest ${count(list.length)} are shown` : ''}</span></div>
-          <div class="tall"><Table caption="Dead letters" rows={list} id={l => l.id} row={l => ({ 'data-letter': l.id })} columns={[
+          <div class="tall"><Table caption="Records that were put aside" rows={list} id={l => l.id} row={l => ({ 'data-letter': l.id })} columns={[
             { name: 'Choose', cell: l => <input type="checkbox" aria-label={'Choose letter ' + l.id} checked={chosen.has(l.id)} onChange={() => pick(l.id)} /> },
             { name: 'Refused (UTC)', cell: l => (l.refused_at ?? '').slice(0, 19), key: l => l.refused_at ?? '' },
             { name: 'Table', cell: l => l.table_name, key: l => l.table_name },
