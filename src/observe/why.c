@@ -134,8 +134,6 @@ static void show_load(const look *l, const wr_op_figures *f, const wr_pnode *p, 
 }
 
 static void workers_advice(const look *l, const wr_op_figures *f, wr_sbuf *out) {
-    double idle = 0;
-    for (uint32_t k = 0; k < l->now->n_workers; k++) idle += (double)(l->now->workers[k].idle_ns - l->before->workers[k].idle_ns) / l->span_ns;
     if (f->n_instances == 1 && l->now->n_workers > 1) wr_sbuf_addz(out, "it has one instance: give it less (filter, aggregate, fewer columns before it)");
     else wr_sbuf_printf(out, "more workers (-p %u) if the machine has cores to spare, or less for it to do: filter and leave out columns before it", l->now->n_workers * 2);
 }

@@ -32,7 +32,6 @@ struct wr_conn {
     wr_net          *net;
     int              fd;
     wr_mutex        *lock;            /* of busy and woken */
-    bool             busy, woken;
     bool             fresh, ended, dead, tls_wanted, want_write, local; /* fresh: bytes came that no turn has seen; dead: it cannot be written to */
     wr_conn_next     state;
     _Atomic bool     parked;
@@ -43,6 +42,7 @@ struct wr_conn {
     void            *user;
     uint64_t         died;            /* its number among the closed ones */
     char             peer[64];
+    bool             busy, woken;     /* away from the flags above, which compilers read together */
 };
 
 struct wr_net {
