@@ -8,6 +8,7 @@
  * Stopping   a route is removed under the lock when no call of it runs; later requests get 404. The daemon stops when nobody holds the server.       */
 #include "http/server.h"
 #include "http/mhd.h"
+#include "sys/net.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -206,9 +207,7 @@ static bool has_token(const request *r, const char *token) {
 static bool from_loopback(struct MHD_Connection *c) {
     const union MHD_ConnectionInfo *info = mhd.get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     const struct sockaddr          *a = info ? info->client_addr : NULL;
-    if (!a) return false;
-    if (a->sa_family == AF_INET) return (ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24) == 127;
-    return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
+    return a && wr_net_is_loopback(a);
 }
 
 /* ---- routes ---- */
@@ -347,38 +346,6 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state, enum
 }
 
 /* ---- opening ---- */
-typedef union address { struct sockaddr any; struct sockaddr_in v4; struct sockaddr_in6 v6; } address;
-
-static bool parse_listen(wr_str listen, address *out, char host[64]) {
-    char        text[128];
-    const char *colon = listen.len ? memrchr(listen.ptr, ':', listen.len) : NULL;
-    if (!colon || listen.len >= sizeof text) return false;
-    snprintf(text, sizeof text, "%.*s", WR_FMT(listen));
-    size_t at = (size_t)(colon - listen.ptr), digits = strspn(text + at + 1, "0123456789");
-    if (!digits || digits > 5 || text[at + 1 + digits] || at >= 64) return false;
-    unsigned long port = strtoul(text + at + 1, NULL, 10);
-    if (port > 65535) return false;
-    snprintf(host, 64, "%.*s", (int)at, text);
-    if (!strcmp(host, "localhost")) snprintf(host, 64, "127.0.0.1");
-    memset(out, 0, sizeof *out);
-    if (host[0] == '[' && host[at - 1] == ']') {
-        char inner[64];
-        snprintf(inner, sizeof inner, "%.*s", (int)at - 2, host + 1);
-        out->v6.sin6_family = AF_INET6, out->v6.sin6_port = htons((uint16_t)port);
-        return inet_pton(AF_INET6, inner, &out->v6.sin6_addr) == 1;
-    }
-    out->v4.sin_family = AF_INET, out->v4.sin_port = htons((uint16_t)port);
-    return inet_pton(AF_INET, host, &out->v4.sin_addr) == 1;
-}
-
-bool wr_http_listen_ok(wr_str listen, bool *loopback) {
-    address a;
-    char    host[64];
-    if (!parse_listen(listen, &a, host)) return false;
-    *loopback = a.any.sa_family == AF_INET ? (ntohl(a.v4.sin_addr.s_addr) >> 24) == 127 : IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr);
-    return true;
-}
-
 static wr_status read_pem(wr_http_server *s, const wr_http_server_opts *o, wr_err *err) {
     if (!o->cert_file) return WR_OK;
     WR_TRY(wr_file_read_all(s->world, o->cert_file, PEM_MAX, &s->cert, err));
@@ -386,10 +353,10 @@ static wr_status read_pem(wr_http_server *s, const wr_http_server_opts *o, wr_er
 }
 
 static wr_status start(wr_http_server *s, const wr_http_server_opts *o, wr_err *err) {
-    address  a;
+    wr_net_end a;
     char     host[64];
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (o->cert_file ? MHD_USE_TLS : 0);
-    if (!parse_listen(wr_str_of(o->listen), &a, host)) return wr_fail(err, WR_USER, "WR375", "'%s' is not an address to listen on: HOST:PORT with a number as host, or localhost:PORT", o->listen);
+    if (!wr_net_listen_read(wr_str_of(o->listen), &a, host)) return wr_fail(err, WR_USER, "WR375", "'%s' is not an address to listen on: HOST:PORT with a number as host, or localhost:PORT", o->listen);
     if (a.any.sa_family == AF_INET6) flags |= MHD_USE_IPv6;
     WR_TRY(mhd_load(err));
     WR_TRY(read_pem(s, o, err));

@@ -64,8 +64,6 @@ typedef struct wr_http_server_opts {
     uint64_t    max_bodies;           /* bytes of bodies of all requests; 0: 64 MiB */
     int64_t     idle_us;              /* a connection without a byte for so long is closed; 0: 30 s */
 } wr_http_server_opts;
-/* Is it an address that this can listen on, and does it face this machine only? */
-bool      wr_http_listen_ok(wr_str listen, bool *loopback);
 /* The server of that address in this process: opened, or shared with who has it already (its options count then). With a first route (NULL: none), which is
  * there before the first client can ask for it; its callbacks may run before this returns. */
 wr_status wr_http_server_get(wr_world *world, const wr_http_server_opts *opts, const wr_http_route *first, wr_http_server **out, wr_err *err);

@@ -119,7 +119,7 @@ wr_status pg_server_open(const pg_opts *opts, pg_server **out, wr_err *err) {
     s->user_connections = wr_calloc(n_users + 1, sizeof(uint32_t));
     s->user_queries = wr_calloc(n_users + 1, sizeof(uint32_t));
     wr_status status = WR_OK;
-    if (wr_net_listen_ok(opts->listen, &loopback) && !loopback && !opts->users) {
+    if (wr_net_listen_ok(wr_str_of(opts->listen), &loopback) && !loopback && !opts->users) {
         status = wr_fail(err, WR_USER, "WR401", "%s can be reached from other machines, and nobody would be asked who they are", opts->listen);
         wr_err_hint(err, "--users FILE, or --pg 127.0.0.1:PORT");
     }

@@ -1,5 +1,6 @@
 /* serve/serve.c: the table of paths and the two ways to ask. See serve.h.                                                           */
 #include "serve/internal.h"
+#include "sys/net.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -106,7 +107,7 @@ static void nothing_more(void *self, const char *address, wr_sbuf *out) { (void)
 static wr_status open_http(wr_serve *s, wr_err *err) {
     const wr_serve_opts *o = &s->opts;
     bool                 loopback;
-    if (!wr_http_listen_ok(wr_str_of(o->listen), &loopback)) {
+    if (!wr_net_listen_ok(wr_str_of(o->listen), &loopback)) {
         wr_fail(err, WR_USER, "WR375", "'%s' is not an address to listen on", o->listen);
         wr_err_hint(err, "HOST:PORT with a number as host, such as --ui 127.0.0.1:8080");
         return WR_USER;

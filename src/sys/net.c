@@ -64,15 +64,16 @@ struct wr_net {
 };
 
 /* ---- addresses ---- */
-typedef union address { struct sockaddr any; struct sockaddr_in v4; struct sockaddr_in6 v6; struct sockaddr_storage room; } address;
-
-static bool parse_listen(const char *listen, address *out, char host[64]) {
-    const char *colon = strrchr(listen, ':');
-    size_t      at = colon ? (size_t)(colon - listen) : 0, digits = colon ? strspn(colon + 1, "0123456789") : 0;
-    if (!digits || digits > 5 || colon[1 + digits] || at >= 64) return false;
-    unsigned long port = strtoul(colon + 1, NULL, 10);
+bool wr_net_listen_read(wr_str listen, wr_net_end *out, char host[64]) {
+    char        text[128];
+    const char *colon = listen.len ? memrchr(listen.ptr, ':', listen.len) : NULL;
+    if (!colon || listen.len >= sizeof text) return false;
+    snprintf(text, sizeof text, "%.*s", WR_FMT(listen));
+    size_t at = (size_t)(colon - listen.ptr), digits = strspn(text + at + 1, "0123456789");
+    if (!digits || digits > 5 || text[at + 1 + digits] || at >= 64) return false;
+    unsigned long port = strtoul(text + at + 1, NULL, 10);
     if (port > 65535) return false;
-    snprintf(host, 64, "%.*s", (int)at, listen);
+    snprintf(host, 64, "%.*s", (int)at, text);
     if (!strcmp(host, "localhost")) snprintf(host, 64, "127.0.0.1");
     memset(out, 0, sizeof *out);
     if (host[0] == '[' && host[at - 1] == ']') {
@@ -85,16 +86,16 @@ static bool parse_listen(const char *listen, address *out, char host[64]) {
     return inet_pton(AF_INET, host, &out->v4.sin_addr) == 1;
 }
 
-static bool is_loopback(const address *a) {
-    if (a->any.sa_family == AF_INET) return (ntohl(a->v4.sin_addr.s_addr) >> 24) == 127;
-    return a->any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr);
+bool wr_net_is_loopback(const struct sockaddr *a) {
+    if (a->sa_family == AF_INET) return (ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24) == 127;
+    return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
 }
 
-bool wr_net_listen_ok(const char *listen, bool *loopback) {
-    address a;
-    char    host[64];
-    if (!parse_listen(listen, &a, host)) return false;
-    *loopback = is_loopback(&a);
+bool wr_net_listen_ok(wr_str listen, bool *loopback) {
+    wr_net_end a;
+    char           host[64];
+    if (!wr_net_listen_read(listen, &a, host)) return false;
+    *loopback = wr_net_is_loopback(&a.any);
     return true;
 }
 
@@ -290,9 +291,9 @@ static void serve(wr_conn *c, uint32_t events) {
 
 /* ---- the threads ---- */
 static void take_client(wr_net *net) {
-    address   a = {0};
-    socklen_t len = sizeof a;
-    int       fd = accept4(net->fd, &a.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC), one = 1;
+    wr_net_end a = {0};
+    socklen_t  len = sizeof a;
+    int        fd = accept4(net->fd, &a.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC), one = 1;
     if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE) net->world->vt->sleep_us(net->world, 10000);
         return;
@@ -305,7 +306,7 @@ static void take_client(wr_net *net) {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
     wr_conn *c = wr_calloc(1, sizeof *c);
-    *c = (wr_conn){.net = net, .fd = fd, .lock = wr_mutex_new(), .state = WR_CONN_READ, .in_max = IN_MAX, .local = is_loopback(&a)};
+    *c = (wr_conn){.net = net, .fd = fd, .lock = wr_mutex_new(), .state = WR_CONN_READ, .in_max = IN_MAX, .local = wr_net_is_loopback(&a.any)};
     atomic_store(&c->last_us, wr_mono_us(net->world));
     atomic_store(&c->idle_us, net->opts.idle_us);
     char text[INET6_ADDRSTRLEN] = "";
@@ -354,10 +355,10 @@ static void run(void *arg) {
 
 /* ---- opening ---- */
 static wr_status listen_at(wr_net *net, wr_err *err) {
-    address a;
+    wr_net_end a;
     char    host[64];
     int     one = 1;
-    if (!parse_listen(net->opts.listen, &a, host)) {
+    if (!wr_net_listen_read(wr_str_of(net->opts.listen), &a, host)) {
         wr_fail(err, WR_USER, "WR410", "'%s' is not an address to listen on", net->opts.listen);
         wr_err_hint(err, "HOST:PORT with a number as host, such as 127.0.0.1:5432");
         return WR_USER;

@@ -10,6 +10,8 @@
  * Thread     open, close: one. turn, gone, closed: the server's threads, one at a time for a connection. wr_conn_wake: any.                            */
 #pragma once
 #include "sys/world.h"
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 typedef struct wr_net  wr_net;
 typedef struct wr_conn wr_conn;
@@ -31,8 +33,11 @@ typedef struct wr_net_opts {
     void       (*closed)(void *self, wr_conn *conn); /* the last that is heard of it */
 } wr_net_opts;
 
-/* Is it an address that this can listen on, and does it face this machine only? */
-bool        wr_net_listen_ok(const char *listen, bool *loopback);
+/* HOST:PORT, the host a number, in brackets for IPv6, or localhost: an address that can be listened on. `host` as a URL has it. */
+typedef union wr_net_end { struct sockaddr any; struct sockaddr_in v4; struct sockaddr_in6 v6; struct sockaddr_storage room; } wr_net_end;
+bool        wr_net_listen_read(wr_str listen, wr_net_end *out, char host[64]);
+bool        wr_net_is_loopback(const struct sockaddr *address);
+bool        wr_net_listen_ok(wr_str listen, bool *loopback);      /* is it one, and does it face this machine only? */
 wr_status   wr_net_open(wr_world *world, const wr_net_opts *opts, wr_net **out, wr_err *err);
 void        wr_net_close(wr_net *net);              /* NULL is legal. No connection may be parked that somebody will still wake */
 const char *wr_net_address(const wr_net *net);      /* "127.0.0.1:5432" */

@@ -8,6 +8,7 @@
  * Failure    a sync that failed ends the log's handle: 503 from then on, and the job stops with the reason.
  * Thread     serve, later: the server's threads; run: one of its own; the rest: the source's owner, `consumed` any.                       */
 #include "connect/ingest/ingest.h"
+#include "sys/net.h"
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -343,7 +344,7 @@ static wr_status read_address(ingest_endpoint *e, const wr_table_info *t, wr_con
     if (!e->url_path) e->url_path = wr_arena_printf(e->arena, "/%.*s", WR_FMT(t->name));
     if (e->url_path[0] != '/' || strpbrk(e->url_path, "?#% \"") || !e->url_path[1]) return option_error(ctx, t, "endpoint", "WR121", "'endpoint' is a path such as '/%.*s', without ? # %% and blanks", WR_FMT(t->name));
     if (!wr_option_bool(&t->options, ingest_specs, "anonymous", &anonymous, ctx->diags)) return WR_USER;
-    if (!server->listen || !wr_http_listen_ok(wr_str_of(server->listen), &loopback)) {
+    if (!server->listen || !wr_net_listen_ok(wr_str_of(server->listen), &loopback)) {
         wr_status status = option_error(ctx, t, "listen", "WR121", "'listen' is not an address: HOST:PORT with a number as host, or localhost:PORT");
         wr_diags_hint(ctx->diags, "127.0.0.1:8090 for programs of this machine, 0.0.0.0:8090 for all");
         return status;

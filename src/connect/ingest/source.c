@@ -5,6 +5,7 @@
  * Listening  begins with the first next(): a source that is read up to a position (a backfill beside the running job), or to the end, never does.
  * Thread     as connect.h says.                                                                                                   */
 #include "connect/ingest/ingest.h"
+#include "sys/net.h"
 #include "connect/log/connector.h"
 #include "connect/probe.h"
 #include "format/records.h"
@@ -135,7 +136,7 @@ static void probe(const wr_table_info *t, wr_probe_ctx *ctx) {
     bool      loopback;
     wr_err    err = {0};
     wr_probe_writable_dir(ctx->connect->world, wr_arena_strndup(arena, path.ptr, path.len), "directory", ctx->out);
-    if (!wr_http_listen_ok(listen, &loopback)) {
+    if (!wr_net_listen_ok(listen, &loopback)) {
         wr_find(ctx->out, WR_FOUND_FAULT, "listen", "'%.*s' is not an address to listen on", WR_FMT(listen));
         wr_find_todo(ctx->out, "'listen' = '127.0.0.1:8090'");
         return;
