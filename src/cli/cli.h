@@ -36,6 +36,7 @@ int cmd_users(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_contract(int argc, char **argv);
 int cmd_slo(int argc, char **argv);
+int cmd_story(int argc, char **argv);
 int cmd_why(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_help(int argc, char **argv);

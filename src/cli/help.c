@@ -297,6 +297,18 @@ static const page pages[] = {
      "not-published, refused, duplicate, orphan, changed, not-deterministic. Records that were refused and rows of interval joins without a partner are listed.\n"
      "Exit codes for cron: 0 equal, 1 something differs, 2 refused (no such period, a log that does not reach back far enough), 5 equal but an output cannot be\n"
      "read back, 6 the audit itself failed.\n"},
+    {"story", "what goes wrong in a streaming job, told with real runs",
+     "usage: weir story                  the list\n"
+     "       weir story N [options]      tells one: a question, the trouble, the report that shows it, the fix, and the run that proves it\n"
+     "       weir story DIR [options]    one of your own: a directory with story.txt (examples/stories/README.md)\n"
+     "\n"
+     "  -y, --yes            does not ask for a guess (nor when there is no terminal)\n"
+     "      --seed N         other sizes; default 1\n"
+     "      --quick          small sizes\n"
+     "      --keep DIR       scripts, data and state stay in DIR, which is made\n"
+     "      --json           one JSON document: checks and figures\n"
+     "\n"
+     "Every figure is measured while it is told. Exit code 1: a check is broken, or a command failed.\n"},
     {"why", "the one thing that limits a running job, and what to change",
      "usage: weir why [--json] [--token TOKEN] TARGET\n"
      "\n"
