@@ -37,6 +37,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_contract(int argc, char **argv);
 int cmd_slo(int argc, char **argv);
 int cmd_story(int argc, char **argv);
+int cmd_lab(int argc, char **argv);
 int cmd_why(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_help(int argc, char **argv);

@@ -325,6 +325,19 @@ static const page pages[] = {
      "TARGET as with weir why. A line an operator: rows in and out a second; BUSY, the share of time in which its busiest instance works or waits for\n"
      "its other end; FULL, in which a queue behind it is full; WAIT, in which there is nothing for it; EVENT, how far its event time is behind the\n"
      "clock; LAG, how long rows are in queues on their way to it; its state, and its share of the bill. What limits the job is marked with '>'.\n"},
+    {"lab", "experiments on the real engine that teach a rule each",
+     "usage: weir lab                     lists the labs and their parameters\n"
+     "       weir lab [options] NAME      a question, your guess, the run, what came out, and the rule\n"
+     "\n"
+     "      --set NAME=VALUE   a parameter of the lab, such as rate=100 or memory=4GiB\n"
+     "      --seed N           other rows; default 1\n"
+     "      --quick            smaller: a few seconds\n"
+     "      --svg PATH         the plots: one file when PATH ends with .svg, else a directory with one each\n"
+     "      --json             one document: figures, tables, plots, relations\n"
+     "  -y, --yes              do not wait for a guess (nor is there one when stdin is no terminal)\n"
+     "  -q, --quiet            no progress\n"
+     "\n"
+     "Each lab says what must hold and whether it was held or broken; exit code 1: something was broken. docs/labs.md shows them all.\n"},
     {"help", "this, and 'weir help COMMAND', exit-codes, settings, connectors, formats", NULL},
     {"version", "what this is", "usage: weir version\n"},
 };
@@ -344,7 +357,6 @@ static const char EXIT_CODES[] =
 static const page later[] = {
     {"restore", "it is an option of run: weir run --restore SAVEPOINT --state-dir DIR job.sql", NULL},
     {"rescale", "rescaling a running job; a job stopped with --state-dir may go on with another -p", NULL},
-    {"lab", "the labs", NULL},
 };
 
 int not_yet(const char *command) {
