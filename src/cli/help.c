@@ -325,7 +325,7 @@ static const page pages[] = {
      "TARGET as with weir why. A line an operator: rows in and out a second; BUSY, the share of time in which its busiest instance works or waits for\n"
      "its other end; FULL, in which a queue behind it is full; WAIT, in which there is nothing for it; EVENT, how far its event time is behind the\n"
      "clock; LAG, how long rows are in queues on their way to it; its state, and its share of the bill. What limits the job is marked with '>'.\n"},
-    {"lab", "experiments on the real engine that teach a rule each",
+    {"lab", "experiments on the real engine that teach a rule each: remember, hot-key, panes, barriers, replay",
      "usage: weir lab                     lists the labs and their parameters\n"
      "       weir lab [options] NAME      a question, your guess, the run, what came out, and the rule\n"
      "\n"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BATCH_ROWS = 16, CRASH_STRETCH = 2, OUTPUT_MAX = 64 << 20 };
+enum { BATCH_ROWS = 16, CRASH_STRETCH = 1, OUTPUT_MAX = 64 << 20 };
 typedef enum kind { PURE, RANDOM, KINDS } kind;
 static const char *const NAMES[KINDS] = {"fee = cents / 10", "fee = RAND() * cents"};
 

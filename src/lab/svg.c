@@ -3,7 +3,7 @@
 #include "lab/axis.h"
 #include <math.h>
 
-enum { WIDTH = 720, HEIGHT = 400, LEFT = 84, RIGHT = 20, TOP = 44, BOTTOM = 56, LEGEND = 20, MARKS_MAX = 40 };
+enum { WIDTH = 720, HEIGHT = 400, LEFT = 84, RIGHT = 36, TOP = 44, BOTTOM = 56, LEGEND = 20, MARKS_MAX = 40 };
 
 static const char STYLE[] =
     "<style>"
