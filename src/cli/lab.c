@@ -66,12 +66,13 @@ static wr_lab_text text_of_terminal(void) {
 }
 
 /* Waits for Enter; what was typed before it is the guess. */
-static const char *ask_guess(const wr_lab_run *run, const lab_args *a, char guess[GUESS_MAX]) {
+static const char *ask_guess(const wr_lab_run *run, const lab_args *a, const wr_lab_text *how, char guess[GUESS_MAX]) {
     wr_sbuf out = {0};
-    wr_lab_ask(run, &out);
+    wr_lab_ask(run, how, &out);
     if (a->json) wr_sbuf_clear(&out);
     print(&out);
-    if (a->json || a->yes || !isatty(STDIN_FILENO)) return a->json ? NULL : (putchar('\n'), NULL);
+    if (a->json) return NULL;
+    if (a->yes || !isatty(STDIN_FILENO)) return putchar('\n'), NULL;
     fputs("Your guess, then Enter (Enter alone runs the lab): ", stdout);
     fflush(stdout);
     if (!fgets(guess, GUESS_MAX, stdin)) return putchar('\n'), NULL;
@@ -105,9 +106,9 @@ static int run_lab(const wr_lab *lab, const lab_args *a) {
     wr_lab_run_open(&run, lab, NULL, a->seed, a->quick);
     for (uint32_t i = 0; i < a->sets.n && status == WR_OK; i++) status = wr_lab_run_set(&run, a->sets.at[i], &err);
     if (status == WR_OK) {
-        const char *guess = ask_guess(&run, a, typed);
-        bool        show = !a->json && !a->quiet && isatty(STDERR_FILENO);
         wr_lab_text how = text_of_terminal();
+        const char *guess = ask_guess(&run, a, &how, typed);
+        bool        show = !a->json && !a->quiet && isatty(STDERR_FILENO);
         wr_sbuf     out = {0};
         if (show) run.progress = show_progress;
         running = &run;

@@ -94,8 +94,8 @@ void      wr_lab_run_close(wr_lab_run *run);
 /* ---- renderers ---- */
 void wr_lab_list(wr_sbuf *out);
 void wr_lab_list_json(wr_sbuf *out);
-void wr_lab_ask(const wr_lab_run *run, wr_sbuf *out);      /* the question, the values of the parameters, what to guess */
 typedef struct wr_lab_text { uint32_t width; bool utf8; } wr_lab_text;
+void wr_lab_ask(const wr_lab_run *run, const wr_lab_text *how, wr_sbuf *out); /* the question, the values of the parameters, what to guess */
 void wr_lab_show(const wr_lab_run *run, const wr_lab_report *report, const wr_lab_text *how, wr_sbuf *out); /* all behind the question */
 void wr_lab_show_json(const wr_lab_run *run, const wr_lab_report *report, const char *guess, wr_sbuf *out);
 void wr_lab_svg(const wr_lab_report *report, uint32_t first, uint32_t n, wr_sbuf *out); /* so many plots, one above the other */

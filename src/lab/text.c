@@ -168,10 +168,10 @@ void wr_lab_show(const wr_lab_run *run, const wr_lab_report *r, const wr_lab_tex
     add_wrapped(run->lab->rule, "Rule: ", "      ", width, out);
 }
 
-void wr_lab_ask(const wr_lab_run *run, wr_sbuf *out) {
-    wr_lab_text how = {.width = 100};
+void wr_lab_ask(const wr_lab_run *run, const wr_lab_text *how, wr_sbuf *out) {
+    uint32_t width = width_of(how);
     wr_sbuf_printf(out, "lab %s\n\n", run->lab->name);
-    add_wrapped(run->lab->question, "", "", how.width, out);
+    add_wrapped(run->lab->question, "", "", width, out);
     wr_sbuf_addc(out, '\n');
     for (uint32_t i = 0; i < wr_lab_n_params(run->lab); i++) {
         const wr_lab_param *p = &run->lab->params[i];
@@ -181,7 +181,7 @@ void wr_lab_ask(const wr_lab_run *run, wr_sbuf *out) {
         wr_sbuf_free(&value);
     }
     wr_sbuf_printf(out, "  %-12s %-10llu the same seed gives the same rows\n\n", "seed", (unsigned long long)run->seed);
-    add_wrapped(run->lab->guess, "Guess: ", "       ", how.width, out);
+    add_wrapped(run->lab->guess, "Guess: ", "       ", width, out);
 }
 
 void wr_lab_list(wr_sbuf *out) {
