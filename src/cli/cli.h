@@ -47,6 +47,11 @@ void help_command(const char *command, FILE *to);              /* usage of one c
 WR_PRINTF(2, 3) int usage_error(const char *command, const char *fmt, ...); /* one line, where to read on; returns CLI_REFUSED */
 int  not_yet(const char *command);                             /* -1: not a planned command either */
 
+/* words.c: prints what a word of the glossary or a code means; false: there is none, and the nearest were named if so wished. */
+bool help_word(wr_str wanted, bool or_nearest);
+void explain_words(const char *const *terms); /* on a terminal, behind a report: which words 'weir help' explains; NULL ends them */
+void explain_code(const char *code);          /* on a terminal, behind an error */
+
 struct job_args;
 /* run.c: the signals of a running session; NULL: none runs (any more) */
 void catch_signals(wr_session *session);
@@ -90,7 +95,7 @@ bool        take_duration(const char *command, const char *option, const char *v
 int         wrong_option(const char *command, char **argv, int opt); /* what getopt_long answered with ':' or '?'; returns CLI_REFUSED */
 void        job_files(job_args *args, int argc, char **argv, int from);
 /* Diagnostics and error to stderr (JSON: one line). */
-void        print_report(const wr_session *session, const wr_err *err, bool json);
+void        print_report(wr_session *session, const wr_err *err, bool json);
 void        print_err(const wr_err *err, bool json);
 bool        no_object_store(const char *command, const char *dir, int *code); /* s3://...: said what to write instead, *code set */
 int         exit_code_of(wr_status status);

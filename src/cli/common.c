@@ -154,12 +154,19 @@ wr_session *job_session(job_args *args, const char *command, int *code) {
     return session;
 }
 
-void print_report(const wr_session *session, const wr_err *err, bool json) {
+static const char *first_error(const wr_diags *diags) {
+    for (uint32_t i = 0; i < diags->list.n; i++)
+        if (diags->list.at[i].severity == WR_SEV_ERROR) return diags->list.at[i].code;
+    return "";
+}
+
+void print_report(wr_session *session, const wr_err *err, bool json) {
     wr_sbuf out = {0};
     wr_session_report(session, err, json, &out);
     if (json) wr_sbuf_addc(&out, '\n');
     if (out.len) fwrite(out.at, 1, out.len, stderr);
     wr_sbuf_free(&out);
+    if (!json) explain_code(err && err->message[0] ? err->code : first_error(wr_session_diags(session)));
 }
 
 void print_err(const wr_err *err, bool json) {
@@ -175,6 +182,7 @@ void print_err(const wr_err *err, bool json) {
     }
     fwrite(out.at, 1, out.len, stderr);
     wr_sbuf_free(&out);
+    if (!json) explain_code(err->code);
 }
 
 void add_count(wr_sbuf *out, uint64_t n) {

@@ -117,6 +117,7 @@ static int answer(wr_session *session, const explain_args *args) {
         print_report(session, NULL, false);
     }
     if (out.len) fwrite(out.at, 1, out.len, stdout);
+    if (!json) explain_words((const char *const[]){"state bill", "pane", "watermark", "TTL", NULL});
     wr_sbuf_free(&out);
     return exit_code_of(diags->n_errors && status == WR_OK ? WR_USER : status);
 }

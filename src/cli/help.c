@@ -377,6 +377,12 @@ static void overview(FILE *to) {
           "  weir run examples/nexmark/q1.sql --set IN=/tmp/nx --set OUT=/tmp/nx/out\n", to);
 }
 
+static bool is_command(const char *name) {
+    for (size_t i = 0; i < WR_COUNT_OF(pages); i++)
+        if (!strcmp(pages[i].name, name) && pages[i].text) return true;
+    return false;
+}
+
 void help_command(const char *command, FILE *to) {
     for (size_t i = 0; i < WR_COUNT_OF(pages); i++)
         if (!strcmp(pages[i].name, command) && pages[i].text) {
@@ -439,6 +445,20 @@ static void list_settings(void) {
     for (size_t i = 0; i < n; i++) printf("%-42s %s%s%s%s\n", all[i].key, all[i].doc, all[i].fallback[0] ? " [" : "", all[i].fallback, all[i].fallback[0] ? "]" : "");
 }
 
+/* A command, and what its name means as a word; a word of several parts; a code. */
+static int help_about(int n, char **words) {
+    if (!n) return help_command("", stdout), finish_stdout(CLI_OK);
+    int later_code = not_yet(words[0]);
+    if (later_code >= 0) return later_code;
+    bool command = n == 1 && is_command(words[0]);
+    if (command) help_command(words[0], stdout), fputc('\n', stdout);
+    wr_sbuf joined = {0};
+    for (int i = 0; i < n; i++) wr_sbuf_printf(&joined, "%s%s", i ? " " : "", words[i]);
+    bool word = help_word(wr_sbuf_str(&joined), !command);
+    wr_sbuf_free(&joined);
+    return finish_stdout(command || word ? CLI_OK : CLI_REFUSED);
+}
+
 int cmd_help(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     if (!strcmp(what, "exit-codes")) fputs(EXIT_CODES, stdout);
@@ -447,10 +467,6 @@ int cmd_help(int argc, char **argv) {
         wr_session_free(wr_session_new(NULL)); /* registers those of api/ */
         list_connectors();
     } else if (!strcmp(what, "formats")) list_formats();
-    else {
-        int later_code = not_yet(what);
-        if (later_code >= 0) return later_code;
-        help_command(what, stdout);
-    }
+    else return help_about(argc - 1, argv + 1);
     return finish_stdout(CLI_OK);
 }

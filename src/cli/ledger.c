@@ -64,6 +64,7 @@ int cmd_ledger(int argc, char **argv) {
     if (code == CLI_OK) {
         if (out.len && out.at[out.len - 1] != '\n') wr_sbuf_addc(&out, '\n');
         fwrite(out.at, 1, out.len, stdout);
+        if (!json) explain_words((const char *const[]){"ledger", "late", "unmatched", NULL});
         if (memmem(out.at, out.len, json ? "],\"closes\":false" : "THE LEDGER DOES NOT CLOSE", json ? 16 : 25)) code = CLI_FAILED;
     }
     wr_sbuf_free(&out);

@@ -2,12 +2,11 @@
  *
  * Idea       CMake packs examples/stories into one tar archive (ustar, no names longer than 100 bytes), which is embedded as it is. */
 #include "story.h"
+#include "base/embed.h"
 #include <stdlib.h>
 
 /* WR_STORIES: the archive, from CMakeLists.txt. */
-extern const char story_archive[], story_archive_end[];
-__asm__(".pushsection .rodata\n.global story_archive\n.hidden story_archive\nstory_archive:\n.incbin \"" WR_STORIES "\"\n.global story_archive_end\n.hidden story_archive_end\n"
-        "story_archive_end:\n.byte 0\n.popsection\n");
+WR_EMBED(story_archive, WR_STORIES);
 
 enum { BLOCK = 512, NAME = 100, SIZE_AT = 124, SIZE = 12, FILE_BYTES_MAX = 4 << 20 };
 

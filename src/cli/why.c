@@ -51,7 +51,10 @@ static int print_answer(const ask *a, const char *path) {
 int cmd_why(int argc, char **argv) {
     ask a = {0};
     int code = parse(argc, argv, "why", &a);
-    return code >= 0 ? code : print_answer(&a, a.json ? "/api/why" : "/api/why?text=1");
+    if (code >= 0) return code;
+    code = print_answer(&a, a.json ? "/api/why" : "/api/why?text=1");
+    if (code == CLI_OK && !a.json) explain_words((const char *const[]){"backpressure", "hot key", "watermark", NULL});
+    return code;
 }
 
 static void path_of(char *out, size_t size) {

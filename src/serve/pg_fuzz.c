@@ -26,9 +26,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char              answer[4096];
     if (!port) start();
     if (!size || size > 65536) return 0;
+    static uint32_t    n;
     int                fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK + n++ % 60000)}; /* closed connections keep their ports for a minute */
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    wr_assert(fd >= 0 && connect(fd, (const struct sockaddr *)&a, sizeof a) == 0);
+    wr_assert(fd >= 0 && bind(fd, (const struct sockaddr *)&from, sizeof from) == 0);
+    wr_assert(connect(fd, (const struct sockaddr *)&a, sizeof a) == 0);
     if (data[0] == 1) (void)!send(fd, hello, sizeof hello, MSG_NOSIGNAL);
     (void)!send(fd, data + 1, size - 1, MSG_NOSIGNAL);
     shutdown(fd, SHUT_WR);

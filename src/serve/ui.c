@@ -6,21 +6,18 @@
  * Cached     by an ETag made of the bytes: a browser asks each time and is told 304.
  * Thread     any; constants only.                                                                                          */
 #include "serve/internal.h"
+#include "base/embed.h"
 #include "base/hash.h"
 #include <inttypes.h>
 #include <stdio.h>
 
 /* WR_UI_DIST, WR_UI_PACKED: directories, from CMakeLists.txt. */
-#define EMBED(name, path)                                                                                                                              \
-    extern const char ui_##name[], ui_##name##_end[];                                                                                                  \
-    __asm__(".pushsection .rodata\n.global ui_" #name "\n.hidden ui_" #name "\nui_" #name ":\n.incbin \"" path "\"\n.global ui_" #name "_end\n.hidden ui_" #name \
-            "_end\nui_" #name "_end:\n.byte 0\n.popsection\n")
-EMBED(html, WR_UI_DIST "/index.html");
-EMBED(js, WR_UI_DIST "/app.js");
-EMBED(css, WR_UI_DIST "/app.css");
-EMBED(licenses, WR_UI_DIST "/licenses.txt");
-EMBED(js_gz, WR_UI_PACKED "/app.js.gz");
-EMBED(css_gz, WR_UI_PACKED "/app.css.gz");
+WR_EMBED(ui_html, WR_UI_DIST "/index.html");
+WR_EMBED(ui_js, WR_UI_DIST "/app.js");
+WR_EMBED(ui_css, WR_UI_DIST "/app.css");
+WR_EMBED(ui_licenses, WR_UI_DIST "/licenses.txt");
+WR_EMBED(ui_js_gz, WR_UI_PACKED "/app.js.gz");
+WR_EMBED(ui_css_gz, WR_UI_PACKED "/app.css.gz");
 
 typedef struct ui_file { const char *path, *type, *at, *end, *gz, *gz_end; } ui_file;
 static const ui_file FILES[] = {
