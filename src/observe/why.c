@@ -81,11 +81,18 @@ static const wr_node_status *head_of(const look *l, const wr_pnode *p) {
 static bool of_source(const wr_pnode *p) { return p->kind == WR_P_SOURCE || p->kind == WR_P_VALUES; }
 
 /* ---- is it limited? ---- */
-static double waiting_share(const look *l, const wr_pnode *p, uint32_t what) {
+/* Time in which a worker works on something else is not waiting, whatever the source said when the worker left it. */
+static double free_ns(const look *l, uint32_t worker) {
+    const wr_worker_status *was = &l->before->workers[worker], *is = &l->now->workers[worker];
+    return (double)(is->idle_ns - WR_MIN(was->idle_ns, is->idle_ns)) + (double)(is->other_ns - WR_MIN(was->other_ns, is->other_ns));
+}
+
+static double waiting_share(const look *l, const wr_pnode *p, wr_spent what) {
     double sum = 0, n = 0;
     for (uint32_t k = 0; k < l->now->n_workers; k++, n++) {
         uint64_t was = l->before->nodes[p->index].on[k].spent_ns[what], is = l->now->nodes[p->index].on[k].spent_ns[what];
-        sum += is > was ? (double)(is - was) / l->span_ns : 0;
+        double   ns = is > was ? (double)(is - was) : 0;
+        sum += (what == WR_WAIT_INPUT ? WR_MIN(ns, free_ns(l, k)) : ns) / l->span_ns;
     }
     return n > 0 ? WR_MIN(sum / n, 1.0) : 0;
 }

@@ -56,6 +56,12 @@ static void see(fixture *f) {
         n->ledger.in[0] = f->in[i], n->ledger.out = f->out[i], n->usage.calls = f->calls[i];
         for (uint32_t k = 0; k < WORKERS; k++) memcpy(n->on[k].spent_ns, f->spent[i][k], sizeof n->on[k].spent_ns);
     }
+    for (uint32_t k = 0; k < WORKERS; k++) { /* asleep, when none of them works */
+        uint64_t busy = 0;
+        for (uint32_t i = 0; i < N; i++)
+            for (uint32_t what = 0; what < WR_SPENT_BUSY; what++) busy += f->spent[i][k][what];
+        s.workers[k].idle_ns = s.cost_ns - WR_MIN(busy, s.cost_ns);
+    }
     wr_observer_see(f->o, &s, f->now_us);
 }
 
@@ -92,6 +98,17 @@ static void test_waiting_accuses_nobody(void **state) {
     set_up(&f);
     PASS(&f, 0, {SOURCE, WR_WAIT_INPUT, {100, 100}});
     expect(&f, WR_WHY_NO_INPUT, SOURCE);
+    tear_down(&f);
+}
+
+/* A worker that works on something else does not wait, although the source had nothing when it looked last. */
+static void test_a_busy_worker_waits_for_no_input(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f);
+    f.hot = true, f.fill[AGG] = 1;
+    PASS(&f, 100, {SOURCE, WR_WAIT_INPUT, {97, 0}}, {SOURCE, WR_WAIT_ROOM, {0, 97}}, {AGG, WR_SPENT_WORK, {98, 2}});
+    expect(&f, WR_WHY_HOT_KEY, AGG);
     tear_down(&f);
 }
 
@@ -174,7 +191,7 @@ static void test_reports(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_waiting_accuses_nobody), cmocka_unit_test(test_the_sink_and_not_who_waits_for_it), cmocka_unit_test(test_operator_function_fan_out),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_waiting_accuses_nobody), cmocka_unit_test(test_a_busy_worker_waits_for_no_input), cmocka_unit_test(test_the_sink_and_not_who_waits_for_it), cmocka_unit_test(test_operator_function_fan_out),
                                        cmocka_unit_test(test_one_key), cmocka_unit_test(test_reports)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

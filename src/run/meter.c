@@ -54,6 +54,7 @@ void meter_back(node *n, counter *was) {
 }
 
 void meter_sleep(worker *w) {
+    if (w->n_pending) return; /* a turn that another worker's earlier one is in front of: the source has given, and waits for that */
     for (uint32_t i = 0; i < w->job->n_sources; i++) {
         node *n = &w->nodes[w->job->sources[i].p->index];
         if (atomic_load_explicit(&n->waits, memory_order_relaxed) != WR_WAIT_TURN) continue;
