@@ -215,6 +215,8 @@ typedef struct pace { int64_t bytes_per_s, rows_per_s, lag_us, ready_us; } pace;
 typedef struct turn_batch {
     wr_batch *batch;                       /* output columns */
     wr_vec    ts, wm;                      /* evaluated rowtime and watermark; data NULL = none */
+    bool      in_order;                    /* event times never fall and stay ahead of the batch's own watermarks: the next three say all that publishing asks */
+    int64_t   first_us, last_us, wm_us;    /* wm_us: the greatest; WR_TIME_MIN without watermarks */
 } turn_batch;
 typedef struct turn {
     uint32_t source;

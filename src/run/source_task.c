@@ -319,6 +319,19 @@ static wr_status assign(worker *w, bool *got, wr_err *err) {
 }
 
 /* ---- decode ---- */
+/* What publishing would otherwise ask of every row, under the lock. */
+static void look_over(turn_batch *tb) {
+    const int64_t *ts = tb->ts.data, *wm = tb->wm.data;
+    uint32_t       n = tb->batch->n_rows;
+    int64_t        most = WR_TIME_MIN;
+    bool           fall = false, late = false;
+    if (!ts || !n || tb->ts.valid || tb->ts.type.id == WR_T_NULL || tb->wm.valid || (wm && tb->wm.type.id == WR_T_NULL)) return;
+    for (uint32_t i = 1; i < n; i++) fall |= ts[i] < ts[i - 1];
+    for (uint32_t i = 0; wm && i < n; i++) late |= wm[i] >= ts[i], most = WR_MAX(most, wm[i]);
+    tb->in_order = !fall && !late;
+    tb->first_us = ts[0], tb->last_us = ts[n - 1], tb->wm_us = most;
+}
+
 static wr_status evaluate(worker *w, source *s, turn *t, wr_batch *in, wr_err *err) {
     const wr_p_source *ps = &s->p->source;
     uint32_t  n = ps->n_exprs, extra = (ps->rowtime != NULL) + (ps->watermark != NULL);
@@ -330,6 +343,7 @@ static wr_status evaluate(worker *w, source *s, turn *t, wr_batch *in, wr_err *e
         turn_batch tb = {.batch = out};
         if (ps->rowtime) tb.ts = all[n];
         if (ps->watermark) tb.wm = all[n + extra - 1];
+        look_over(&tb);
         wr_arr_push(&t->batches, tb);
     } else {
         wr_batch_unref(out);
@@ -554,14 +568,10 @@ static bool beyond_guard(const wr_p_source *ps, part_state *part, int64_t ts) {
 
 enum { MINUTE_US = 60000000 };
 /* Rows by minute of event time: once for a batch, unless it goes over a minute's end. */
-static void count_minutes(wr_detail *d, const wr_batch *b, const int64_t *ts) {
-    int64_t  least = INT64_MAX, most = INT64_MIN, end = WR_TIME_MIN;
+static void count_minutes(wr_detail *d, const wr_batch *b, const int64_t *ts, int64_t least, int64_t most) {
+    int64_t  end = WR_TIME_MIN;
     uint32_t live = wr_batch_live(b);
     d->window_us = MINUTE_US;
-    for (uint32_t i = 0; i < live; i++) {
-        int64_t t = ts[wr_batch_row(b, i)];
-        least = WR_MIN(least, t), most = WR_MAX(most, t);
-    }
     if (!live || least < INT64_MIN / 2 || most > INT64_MAX / 2) return;
     wr_window_count *c = NULL;
     for (uint32_t i = 0; i < live; i++) {
@@ -603,11 +613,32 @@ static void note_jump(const wr_job *job, source *s, const turn *t, uint64_t befo
     }
 }
 
+/* A batch in order, all of it ahead of what the partition had: there is nothing to find in its rows. False: they have to be walked. */
+static bool pass_whole(const wr_job *job, source *s, const turn *t, uint64_t before, wr_detail *detail, part_state *part, turn_batch *tb) {
+    const wr_p_source *ps = &s->p->source;
+    int64_t            had = part->max_ts;
+    if (!tb->in_order || s->range || tb->first_us < s->start_us || tb->first_us < had || (part->wm != WR_TIME_MIN && tb->first_us <= part->wm)) return false;
+    if (ps->future_guard_us) {
+        if (had == WR_TIME_MIN || tb->last_us > had + ps->future_guard_us) return false;
+        part->ahead_run = 0;
+    }
+    part->max_ts = tb->last_us;
+    part->wm = WR_MAX(part->wm, tb->wm_us);
+    part->seen = true;
+    tb->batch->row_wm_us = NULL;
+    if (jumps(had, part->max_ts)) note_jump(job, s, t, before, had, tb->ts.data, tb);
+    if (s->first_us == WR_TIME_MIN) s->first_us = tb->first_us;
+    s->disorder.rows[0] += tb->batch->n_rows;
+    count_minutes(detail, tb->batch, tb->ts.data, tb->first_us, tb->last_us);
+    return true;
+}
+
 /* One pass over the rows in order: late marks, the guard, the partition's watermark. */
 static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t before, wr_ledger *ledger, wr_detail *detail, part_state *part, turn_batch *tb, wr_err *err) {
     const wr_p_source *ps = &s->p->source;
     const int64_t *ts = tb->ts.data, *wmv = tb->wm.data;
     if (!ts || tb->ts.type.id == WR_T_NULL) return WR_OK;
+    if (pass_whole(job, s, t, before, detail, part, tb)) return WR_OK;
     wr_batch *b = tb->batch;
     uint32_t  n = b->n_rows, kept = 0, older = 0;
     int64_t  *late = NULL, wm = part->wm, had = part->max_ts;
@@ -666,7 +697,12 @@ static wr_status walk_rows(wr_job *job, source *s, const turn *t, uint64_t befor
     b->row_wm_us = late;
     if (sel) b->sel = sel, b->n_sel = kept;
     s->disorder.rows[0] += (sel ? kept : n) - older;
-    count_minutes(detail, b, ts);
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    for (uint32_t i = 0; i < wr_batch_live(b); i++) {
+        int64_t ti = ts[wr_batch_row(b, i)];
+        least = WR_MIN(least, ti), most = WR_MAX(most, ti);
+    }
+    count_minutes(detail, b, ts, least, most);
     return WR_OK;
 }
 
