@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 WR_NORETURN WR_COLD static void out_of_memory(size_t size) {
     fprintf(stderr, "weir: the system refused %zu bytes of memory; lower --memory or free some\n", size);
@@ -30,6 +31,16 @@ void *wr_realloc(void *old, size_t size) {
 void *wr_aligned_alloc(size_t align, size_t size) {
     void *ptr = aligned_alloc(align, (size + align - 1) / align * align);
     if (WR_UNLIKELY(!ptr)) out_of_memory(size);
+    return ptr;
+}
+
+void *wr_malloc_wide(size_t size) {
+    enum { HUGE = 2 << 20 };
+    if (size < HUGE) return wr_malloc(size);
+    void *ptr = wr_aligned_alloc(HUGE, size);
+#ifdef MADV_HUGEPAGE
+    (void)!madvise(ptr, size / HUGE * HUGE, MADV_HUGEPAGE); /* a wish */
+#endif
     return ptr;
 }
 

@@ -15,6 +15,7 @@ void *wr_malloc(size_t size);                  /* never NULL; size 0 gives a uni
 void *wr_calloc(size_t count, size_t size);    /* zeroed; checks count * size */
 void *wr_realloc(void *old, size_t size);
 void *wr_aligned_alloc(size_t align, size_t size); /* release with wr_free */
+void *wr_malloc_wide(size_t size);             /* for large tables that are read all over: in huge pages where the system has them and it pays */
 void  wr_free(void *ptr);
 char *wr_strdup(const char *text);
 

@@ -10,7 +10,7 @@
  * Memory     every map charges itself; pane structs are charged as they come and go.  Thread: one worker.                      */
 #include "op/window_agg.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 1, PIECE_ROWS = 256 };
 #define EXPECTED_MAX 65536u /* a wrong guess must not cost much */
 static const char tag[] = "window_agg";
 
@@ -201,56 +201,113 @@ static wr_status place_windowed_row(wr_window_agg *a, const wr_batch *batch, uin
     return WR_OK;
 }
 
-static wr_status feed_pane(wr_window_agg *a, const wr_batch *batch, const uint64_t *hash, wr_pane *p, const uint16_t *rows, uint32_t n, wr_err *err) {
+static wr_status feed_piece(wr_window_agg *a, const wr_batch *batch, const uint64_t *hash, wr_pane *p, const uint16_t *rows, uint32_t n, wr_err *err) {
     wr_batch view = *batch;
     view.sel = rows;
     view.n_sel = n;
-    a->charging = p->map;
     WR_TRY(wr_kmap_find(p->map, &view, a->opts.keys, hash, true, a->slots, NULL, err));
     wr_kmap_values(p->map, a->slots, n, a->blocks);
     for (uint32_t i = 0; i < n; i++) a->rows[i] = rows[i];
-    wr_status s = a->opts.partial ? wr_aggs_take(a->aggs, batch, batch->n_cols - 1, a->rows, a->blocks, n, err)
-                                  : wr_aggs_update(a->aggs, batch, a->rows, a->blocks, n, err);
+    return a->opts.partial ? wr_aggs_take(a->aggs, batch, batch->n_cols - 1, a->rows, a->blocks, n, err)
+                           : wr_aggs_update(a->aggs, batch, a->rows, a->blocks, n, err);
+}
+/* In pieces whose accumulators stay in the nearest cache between being found and being changed. */
+static wr_status feed_pane(wr_window_agg *a, const wr_batch *batch, const uint64_t *hash, wr_pane *p, const uint16_t *rows, uint32_t n, wr_err *err) {
+    wr_status s = WR_OK;
+    a->charging = p->map;
+    for (uint32_t from = 0; from < n && s == WR_OK; from += PIECE_ROWS) s = feed_piece(a, batch, hash, p, rows + from, WR_MIN(n - from, (uint32_t)PIECE_ROWS), err);
     if (a->aggs->has_heap) wr_kmap_charge(p->map, wr_aggs_heap_change(a->aggs));
     return s;
 }
 
-static wr_status window_agg_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *out, wr_err *err) {
-    wr_window_agg *a = (wr_window_agg *)op;
-    (void)input, (void)out;
+static void begin_stretch(wr_window_agg *a, wr_pane *p, uint32_t from) {
+    if (p->mark != a->batch_no) {
+        p->mark = a->batch_no;
+        p->index = a->n_touched++;
+        a->touched[p->index] = p;
+        a->count[p->index] = 0;
+    }
+    a->stretches[a->n_stretches++] = (wr_stretch){.pane = p, .from = from};
+}
+static void end_stretch(wr_window_agg *a, uint32_t to) {
+    if (!a->n_stretches) return;
+    wr_stretch *s = &a->stretches[a->n_stretches - 1];
+    s->n = to - s->from;
+    a->count[s->pane->index] += s->n;
+}
+/* Whatever rows there may be: each is judged by itself. */
+static wr_status place_each(wr_window_agg *a, const wr_batch *batch, wr_err *err) {
     uint32_t n = wr_batch_live(batch), m = 0;
-    a->batch_no++;
-    a->n_touched = 0;
-    if (WR_UNLIKELY(a->dead.n)) bury(a);
-    if (WR_UNLIKELY(a->limit_bytes && a->n_limited != a->panes.n + a->late.n)) set_limits(a);
+    wr_pane *was = NULL;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = wr_batch_row(batch, i);
         wr_pane *p;
         WR_TRY(a->opts.input_is_windowed ? place_windowed_row(a, batch, row, &p, err) : place_row(a, batch, row, &p, err));
         if (!p) continue;
-        if (p->mark != a->batch_no) {
-            p->mark = a->batch_no;
-            p->index = a->n_touched++;
-            a->touched[p->index] = p;
-            a->count[p->index] = 0;
-        }
-        a->count[p->index]++;
-        a->pane_of[m] = p;
+        if (p != was) end_stretch(a, m), begin_stretch(a, was = p, m);
         a->row_of[m++] = (uint16_t)row;
     }
+    end_stretch(a, m);
+    a->n_placed = m;
+    return WR_OK;
+}
+/* Times without NULLs in microseconds, no late row, no gaps between windows, days of 24 hours: nothing can happen to a row but that another pane begins. */
+static bool is_plain(const wr_window_agg *a, const wr_batch *batch) {
+    if (a->opts.input_is_windowed || batch->row_wm_us || a->win.tz || a->win.w.slide_us > a->win.w.size_us) return false;
+    const wr_vec *time = &batch->cols[a->opts.window.time_col];
+    return !time->valid && time->type.id != WR_T_NULL && time->type.prec <= 6;
+}
+static void place_plain(wr_window_agg *a, const wr_batch *batch) {
+    const int64_t *times = batch->cols[a->opts.window.time_col].data;
+    uint32_t n = wr_batch_live(batch);
+    int64_t  start = a->last ? a->last->start : 0;
+    uint64_t length = a->last ? (uint64_t)a->win.pane_us : 0; /* 0: the first row looks for its pane */
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = wr_batch_row(batch, i);
+        bool     stays = (uint64_t)times[row] - (uint64_t)start < length;
+        if (WR_UNLIKELY(!stays)) {
+            start = wr_win_pane(&a->win, times[row]), length = (uint64_t)a->win.pane_us;
+            a->last = wr_window_pane_get(a, start, start + a->win.pane_us, WR_TIME_MIN);
+        }
+        if (WR_UNLIKELY(!stays || !i)) end_stretch(a, i), begin_stretch(a, a->last, i);
+        a->row_of[i] = (uint16_t)row;
+    }
+    end_stretch(a, n);
+    a->n_placed = n;
+}
+/* The placed rows by pane, each pane's in their order; count becomes the end of each pane's. Mostly time goes one way, and they are that already. */
+static const uint16_t *by_pane(wr_window_agg *a) {
     uint32_t at = 0;
-    for (uint32_t k = 0; k < a->n_touched; k++) { /* counting sort by pane; count becomes the end of each stretch */
+    bool     ordered = a->n_stretches == a->n_touched;
+    for (uint32_t k = 0; k < a->n_touched; k++) {
         uint32_t c = a->count[k];
-        a->count[k] = at;
+        a->count[k] = ordered ? at + c : at;
         at += c;
     }
-    op->ctx->ledger->used += m;
-    for (uint32_t i = 0; i < m; i++) a->sorted[a->count[a->pane_of[i]->index]++] = a->row_of[i];
-    const uint64_t *hash = m ? wr_op_hash(batch, a->opts.keys, a->opts.n_keys, a->hash) : NULL;
+    for (uint32_t i = 0; i < a->n_stretches && !ordered; i++) {
+        const wr_stretch *s = &a->stretches[i];
+        memcpy(a->sorted + a->count[s->pane->index], a->row_of + s->from, s->n * sizeof *a->sorted);
+        a->count[s->pane->index] += s->n;
+    }
+    return ordered ? a->row_of : a->sorted;
+}
+
+static wr_status window_agg_on_batch(wr_op *op, uint32_t input, wr_batch *batch, wr_out *out, wr_err *err) {
+    wr_window_agg *a = (wr_window_agg *)op;
+    (void)input, (void)out;
+    a->batch_no++;
+    a->n_touched = a->n_stretches = a->n_placed = 0;
+    if (WR_UNLIKELY(a->dead.n)) bury(a);
+    if (WR_UNLIKELY(a->limit_bytes && a->n_limited != a->panes.n + a->late.n)) set_limits(a);
+    if (is_plain(a, batch)) place_plain(a, batch);
+    else WR_TRY(place_each(a, batch, err));
+    const uint16_t *rows = by_pane(a);
+    op->ctx->ledger->used += a->n_placed;
+    const uint64_t *hash = a->n_placed ? wr_op_hash(batch, a->opts.keys, a->opts.n_keys, a->hash) : NULL;
     for (uint32_t k = 0; k < a->n_touched; k++) {
         uint32_t from = k ? a->count[k - 1] : 0;
         count_in(a, a->touched[k]->end, a->count[k] - from, 0);
-        WR_TRY(feed_pane(a, batch, hash, a->touched[k], a->sorted + from, a->count[k] - from, err));
+        WR_TRY(feed_pane(a, batch, hash, a->touched[k], rows + from, a->count[k] - from, err));
     }
     a->aggs->seq += batch->n_rows;
     return WR_OK;

@@ -22,6 +22,8 @@ typedef struct wr_pane_link { /* the next pane that has the same key; of run: th
     };
 } wr_pane_link;
 
+typedef struct wr_stretch { wr_pane *pane; uint32_t from, n; } wr_stretch; /* rows of one pane that follow each other: positions in row_of */
+
 typedef struct wr_window_agg {
     wr_op              op;
     wr_window_agg_opts opts;
@@ -55,10 +57,11 @@ typedef struct wr_window_agg {
     WR_ARR(wr_batch *) parts;       /* of run; see window_emit.c */
     int64_t            parts_bytes;
     /* scratch of one batch */
-    uint32_t  batch_no, n_touched;
-    wr_pane  *touched[WR_BATCH_MAX], *pane_of[WR_BATCH_MAX];
-    uint32_t  count[WR_BATCH_MAX + 1];
-    uint16_t  row_of[WR_BATCH_MAX], sorted[WR_BATCH_MAX];
+    uint32_t   batch_no, n_touched, n_stretches, n_placed;
+    wr_stretch stretches[WR_BATCH_MAX];
+    wr_pane   *touched[WR_BATCH_MAX];
+    uint32_t   count[WR_BATCH_MAX + 1];
+    uint16_t   row_of[WR_BATCH_MAX], sorted[WR_BATCH_MAX];
     uint64_t  hash[WR_BATCH_MAX];
     uint32_t  slots[WR_BATCH_MAX], rows[WR_BATCH_MAX];
     void     *blocks[WR_BATCH_MAX], *from_blocks[WR_BATCH_MAX];

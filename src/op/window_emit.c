@@ -13,8 +13,7 @@ enum { PART_ROWS_MIN = 64 /* below, a part costs more than it saves */, PARTS_BY
 
 static void put_keys(const wr_kmap *map, const uint32_t *slots, uint32_t n, const wr_type *types, uint32_t n_keys, wr_batch *b) {
     for (uint32_t k = 0; k < n_keys; k++) wr_vec_init(&b->cols[k], types[k], n, types[k].nullable, b->mem);
-    if (!n_keys) return;
-    for (uint32_t i = 0; i < n; i++) wr_kmap_key_get(map, slots[i], b->cols, i, b->mem);
+    if (n_keys) wr_kmap_keys_get(map, slots, n, b->cols, b->mem);
 }
 static int64_t *new_times(wr_batch *b, uint32_t col, wr_type type) {
     wr_vec_init(&b->cols[col], type, b->n_rows, false, b->mem);

@@ -35,6 +35,7 @@ wr_kmap *wr_kmap_new(const wr_kmap_opts *opts) {
     m->value_at = value_offset(m->shape);
     m->codec = opts->codec;
     m->stride = m->value_at + ((opts->value_bytes + 15) & ~15u);
+    m->slab_chunks = WR_MAX((uint32_t)SLAB_BYTES / (CHUNK * m->stride), 1u);
     m->free_head = m->null_slot = m->sweep_at = WR_SLOT_NONE;
     m->bytes = (int64_t)sizeof *m;
     if (m->shape == SHAPE_FIXED) m->storage = wr_type_storage(opts->key_types[0]);
@@ -66,10 +67,14 @@ static void free_values(wr_kmap *m) {
     }
 }
 
+static void free_chunks(const wr_kmap *m) {
+    for (uint32_t c = 0; c < m->n_chunks; c++)
+        if (!chunk_in_slab(m, c)) wr_free(m->chunks[c]);
+    wr_free(m->chunks);
+}
 static void clear_memory(wr_kmap *m) {
     free_values(m);
-    for (uint32_t c = 0; c < m->n_chunks; c++) wr_free(m->chunks[c]);
-    wr_free(m->chunks);
+    free_chunks(m);
     wr_free(m->index);
     wr_free(m->live);
     m->chunks = NULL, m->index = NULL, m->live = NULL;
@@ -114,8 +119,11 @@ static void add_slots(wr_kmap *m) {
         m->first_cap = cap;
     } else {
         m->chunks = wr_realloc(m->chunks, (m->n_chunks + 1) * sizeof *m->chunks);
-        m->chunks[m->n_chunks++] = wr_malloc((size_t)CHUNK * m->stride);
-        m->bytes += (int64_t)CHUNK * m->stride + (int64_t)sizeof *m->chunks;
+        size_t   bytes = (size_t)CHUNK * m->stride;
+        uint32_t c = m->n_chunks++;
+        if (chunk_in_slab(m, c)) m->chunks[c] = m->chunks[c - 1] + bytes;
+        else m->chunks[c] = c < SLABS_FROM * m->slab_chunks ? wr_malloc(bytes) : wr_malloc_wide(bytes * m->slab_chunks);
+        m->bytes += (int64_t)bytes + (int64_t)sizeof *m->chunks;
     }
     room = m->n_chunks == 1 ? m->first_cap : m->n_chunks * CHUNK;
     uint32_t words = (room + 63) / 64;
@@ -133,7 +141,8 @@ static void index_grow(wr_kmap *m) {
     uint32_t cap = m->cap ? m->cap * 2 : 8;
     while (!m->cap && (uint64_t)m->opts.expected * 5 > (uint64_t)cap * 3) cap *= 2;
     uint32_t  mask = cap - 1;
-    uint64_t *index = wr_calloc(cap, sizeof *index);
+    uint64_t *index = wr_malloc_wide(cap * sizeof *index);
+    memset(index, 0, cap * sizeof *index);
     for (uint32_t i = 0; i < m->cap; i++) {
         if (!m->index[i]) continue;
         uint32_t at = (uint32_t)(m->index[i] >> 32) & mask;
@@ -206,15 +215,17 @@ WR_INLINE uint32_t find_fixed(const wr_kmap *m, uint64_t hash, uint64_t key) {
         if ((uint32_t)(e >> 32) == (uint32_t)hash && ((fixed_rec *)record(m, (uint32_t)e - 1))->key == key) return (uint32_t)e - 1;
     }
 }
+WR_INLINE bool same_bytes(const wr_kmap *m, uint32_t slot, const char *ptr, uint32_t len) {
+    const bytes_rec *r = (const bytes_rec *)record(m, slot);
+    return r->len == len && (!len || memcmp(bytes_of(r), ptr, len) == 0);
+}
 WR_INLINE uint32_t find_bytes(const wr_kmap *m, uint64_t hash, const char *ptr, uint32_t len) {
     if (!m->cap) return WR_SLOT_NONE;
     uint32_t mask = m->cap - 1;
     for (uint32_t at = (uint32_t)hash & mask;; at = (at + 1) & mask) {
         uint64_t e = m->index[at];
         if (!e) return WR_SLOT_NONE;
-        if ((uint32_t)(e >> 32) != (uint32_t)hash) continue;
-        const bytes_rec *r = (const bytes_rec *)record(m, (uint32_t)e - 1);
-        if (r->len == len && (!len || memcmp(bytes_of(r), ptr, len) == 0)) return (uint32_t)e - 1;
+        if ((uint32_t)(e >> 32) == (uint32_t)hash && same_bytes(m, (uint32_t)e - 1, ptr, len)) return (uint32_t)e - 1;
     }
 }
 
@@ -251,39 +262,63 @@ static void raw_put(wr_storage s, void *data, uint32_t row, uint64_t raw) {
     }
 }
 
-static void touch_block(const wr_kmap *m, const uint64_t *h, uint32_t n) {
-    uint32_t mask = m->cap - 1;
-    for (uint32_t i = 0; i < n; i++) __builtin_prefetch(&m->index[(uint32_t)h[i] & mask]);
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t at = (uint32_t)h[i] & mask, steps = 0; m->index[at] && steps < 8; at = (at + 1) & mask, steps++)
-            if (m->index[at] >> 32 == (uint32_t)h[i]) {
-                const char *r = record(m, (uint32_t)m->index[at] - 1);
-                WR_PREFETCH(r);
-                if (m->stride > 48) WR_PREFETCH(r + 64);
-                break;
-            }
-    }
-}
-
 typedef struct block { /* up to BLOCK rows on their way through a find */
     uint32_t n;
     uint32_t row[BLOCK];
     uint64_t hash[BLOCK];
+    uint32_t like[BLOCK]; /* 1 + the first slot with the same half of the hash; 0: none, or not looked for */
 } block;
 
+/* Of the first places that a hash may have in the index, the entry that is alike; 0: none. Without branches, which could not be foretold: four places are enough for
+ * nearly all. An empty place among them does no harm: entries of equal halves stand together. */
+WR_INLINE uint64_t alike(const uint64_t *index, uint32_t mask, uint32_t hash) {
+    uint64_t a = index[hash & mask], b = index[(hash + 1) & mask], c = index[(hash + 2) & mask], d = index[(hash + 3) & mask], e = 0;
+    e = d >> 32 == hash ? d : e;
+    e = c >> 32 == hash ? c : e;
+    e = b >> 32 == hash ? b : e;
+    return a >> 32 == hash ? a : e;
+}
+/* The whole block's places in the index are on their way before the first is looked at, then the records that they lead to. */
+static void seek_block(const wr_kmap *m, block *b) {
+    const uint64_t *index = m->index;
+    uint32_t        mask = m->cap - 1;
+    bool            large = m->count > PREFETCH_FROM;
+    for (uint32_t i = 0; large && i < b->n; i++) __builtin_prefetch(&index[(uint32_t)b->hash[i] & mask]);
+    for (uint32_t i = 0; i < b->n; i++) b->like[i] = (uint32_t)alike(index, mask, (uint32_t)b->hash[i]);
+    for (uint32_t i = 0; large && i < b->n; i++) {
+        if (!b->like[i]) continue;
+        const char *r = record(m, b->like[i] - 1);
+        WR_PREFETCH(r);
+        if (m->stride > 48) WR_PREFETCH(r + 64);
+    }
+}
+
+static __attribute__((noinline)) uint32_t find_fixed_anew(wr_kmap *m, uint64_t hash, uint64_t key, bool create, bool *fresh) {
+    uint32_t slot = find_fixed(m, hash, key);
+    if (slot != WR_SLOT_NONE || !create) return slot;
+    *fresh = true;
+    return create_fixed(m, hash, key);
+}
 static void find_block_fixed(wr_kmap *m, const wr_vec *vec, const block *b, bool create, uint32_t *slots, uint8_t *created) {
+    const uint64_t *words = m->storage == WR_S_I64 ? vec->data : NULL, *valid = vec->valid;
+    char *const    *chunks = m->chunks;
+    size_t          stride = m->stride;
+    if (created) memset(created, 0, b->n);
     for (uint32_t i = 0; i < b->n; i++) {
-        uint32_t row = b->row[i], slot;
+        uint32_t row = b->row[i], like = b->like[i];
         bool     fresh = false;
-        if (WR_UNLIKELY(vec->valid && !wr_valid_get(vec->valid, row))) {
-            slot = m->null_slot;
-            if (slot == WR_SLOT_NONE && create) slot = create_null(m, b->hash[i]), fresh = true;
+        if (WR_UNLIKELY(valid && !wr_valid_get(valid, row))) {
+            slots[i] = m->null_slot;
+            if (m->null_slot == WR_SLOT_NONE && create) slots[i] = create_null(m, b->hash[i]), fresh = true;
         } else {
-            uint64_t key = m->storage == WR_S_I64 ? ((const uint64_t *)vec->data)[row] : raw_at(m->storage, vec->data, row);
-            slot = find_fixed(m, b->hash[i], key);
-            if (slot == WR_SLOT_NONE && create) slot = create_fixed(m, b->hash[i], key), fresh = true;
+            uint64_t key = words ? words[row] : raw_at(m->storage, vec->data, row);
+            if (WR_LIKELY(like && ((const fixed_rec *)(const void *)(chunks[(like - 1) >> CHUNK_LOG2] + ((like - 1) & (CHUNK - 1)) * stride))->key == key)) {
+                slots[i] = like - 1;
+                continue;
+            }
+            slots[i] = find_fixed_anew(m, b->hash[i], key, create, &fresh);
         }
-        slots[i] = slot;
+        chunks = m->chunks;
         if (created) created[i] = fresh;
     }
 }
@@ -297,8 +332,10 @@ static void find_block_string(wr_kmap *m, const wr_vec *vec, const block *b, boo
             if (slot == WR_SLOT_NONE && create) slot = create_null(m, b->hash[i]), fresh = true;
         } else {
             const char *ptr = wr_sview_ptr(&views[row]);
-            slot = find_bytes(m, b->hash[i], ptr, views[row].len);
-            if (slot == WR_SLOT_NONE && create) slot = create_bytes(m, b->hash[i], ptr, views[row].len), fresh = true;
+            uint32_t    len = views[row].len;
+            if (b->like[i] && same_bytes(m, b->like[i] - 1, ptr, len)) slot = b->like[i] - 1;
+            else slot = find_bytes(m, b->hash[i], ptr, len);
+            if (slot == WR_SLOT_NONE && create) slot = create_bytes(m, b->hash[i], ptr, len), fresh = true;
         }
         slots[i] = slot;
         if (created) created[i] = fresh;
@@ -315,9 +352,10 @@ static void find_block_bytes(wr_kmap *m, const wr_batch *batch, const uint32_t *
     }
     for (uint32_t i = 0; i < b->n; i++) {
         size_t      from = i ? ends[i - 1] : 0;
-        uint32_t    len = (uint32_t)(ends[i] - from);
+        uint32_t    len = (uint32_t)(ends[i] - from), slot;
         const char *ptr = m->block.at + from;
-        uint32_t    slot = find_bytes(m, b->hash[i], ptr, len);
+        if (b->like[i] && same_bytes(m, b->like[i] - 1, ptr, len)) slot = b->like[i] - 1;
+        else slot = find_bytes(m, b->hash[i], ptr, len);
         bool        fresh = slot == WR_SLOT_NONE && create;
         if (fresh) slot = create_bytes(m, b->hash[i], ptr, len);
         slots[i] = slot;
@@ -341,7 +379,8 @@ void wr_kmap_mem_find_batch(wr_kmap *m, const wr_batch *batch, const uint32_t *k
     for (uint32_t done = 0; done < n; done += b.n) {
         b.n = WR_MIN(n - done, (uint32_t)BLOCK);
         for (uint32_t i = 0; i < b.n; i++) b.row[i] = wr_batch_row(batch, done + i), b.hash[i] = hash[b.row[i]];
-        if (m->count > PREFETCH_FROM) touch_block(m, b.hash, b.n);
+        if (m->cap) seek_block(m, &b);
+        else memset(b.like, 0, b.n * sizeof *b.like);
         uint8_t *made = created ? created + done : NULL;
         switch (m->shape) {
         case SHAPE_FIXED: find_block_fixed(m, vec, &b, create, slots + done, made); break;
@@ -471,7 +510,12 @@ wr_status wr_kmap_warm(wr_kmap *m, uint32_t slot, wr_err *err) {
     return WR_LIKELY(wr_kmap_is_warm(m, slot)) ? WR_OK : wr_kmap_warm_all(m, &slot, 1, err);
 }
 void wr_kmap_values(const wr_kmap *m, const uint32_t *slots, uint32_t n, void **values) {
-    for (uint32_t i = 0; i < n; i++) values[i] = slots[i] == WR_SLOT_NONE ? NULL : record(m, slots[i]) + m->value_at;
+    char *const *chunks = m->chunks;
+    size_t       stride = m->stride, at = m->value_at;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t slot = slots[i];
+        values[i] = slot == WR_SLOT_NONE ? NULL : chunks[slot >> CHUNK_LOG2] + (slot & (CHUNK - 1)) * stride + at;
+    }
 }
 uint64_t wr_kmap_hash(const wr_kmap *m, uint32_t slot) { return ((const fixed_rec *)record(m, slot))->hash; }
 
@@ -490,6 +534,18 @@ void wr_kmap_key_get(const wr_kmap *m, uint32_t slot, wr_vec *dst, uint32_t row,
     if (dst->valid) wr_valid_set(dst->valid, row, true);
     if (m->shape == SHAPE_FIXED) raw_put(m->storage, dst->data, row, k.fixed);
     else ((wr_sview *)dst->data)[row] = wr_sview_copy(mem, k.ptr, k.len);
+}
+
+void wr_kmap_keys_get(const wr_kmap *m, const uint32_t *slots, uint32_t n, wr_vec *dst, wr_mem *mem) {
+    if (m->shape != SHAPE_FIXED || m->storage != WR_S_I64) {
+        for (uint32_t i = 0; i < n; i++) wr_kmap_key_get(m, slots[i], dst, i, mem);
+        return;
+    }
+    int64_t *keys = dst->data;
+    for (uint32_t i = 0; i < n; i++) {
+        if (WR_UNLIKELY(slots[i] == m->null_slot)) wr_vec_set_null(dst, i, mem);
+        else keys[i] = (int64_t)((const fixed_rec *)record(m, slots[i]))->key;
+    }
 }
 
 wr_str wr_kmap_key(const wr_kmap *map, uint32_t slot) {
@@ -564,8 +620,8 @@ void wr_kmap_mem_compact(wr_kmap *m) {
         else index_put(m, ((fixed_rec *)record(m, to))->hash, to);
     }
     m->opts.expected = old.opts.expected;
-    for (uint32_t c = 0; c < old.n_chunks; c++) wr_free(old.chunks[c]);
-    wr_free(old.chunks), wr_free(old.index), wr_free(old.live), wr_free(marks);
+    free_chunks(&old);
+    wr_free(old.index), wr_free(old.live), wr_free(marks);
     wr_kmap_tell(m);
 }
 

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "state/state.h"
 
-enum { CHUNK_LOG2 = 10, CHUNK = 1 << CHUNK_LOG2, BLOCK = 64, INLINE = 20, MALLOC_EXTRA = 16, PREFETCH_FROM = 2048 };
+enum { CHUNK_LOG2 = 10, CHUNK = 1 << CHUNK_LOG2, BLOCK = 64, INLINE = 20, MALLOC_EXTRA = 16, PREFETCH_FROM = 2048, SLAB_BYTES = 2 << 20, SLABS_FROM = 4 };
 typedef enum shape { SHAPE_GLOBAL, SHAPE_FIXED, SHAPE_STRING, SHAPE_BYTES } shape;
 
 typedef struct kmap_marks { /* of 64 slots */
@@ -44,6 +44,7 @@ struct wr_kmap {
     uint32_t     cap, count;       /* cap: index entries, power of two; count: live records with null_slot */
     char       **chunks;
     uint32_t     n_chunks, first_cap; /* slots in chunk 0, which grows; the others hold CHUNK */
+    uint32_t     slab_chunks;      /* chunks to SLAB_BYTES: after SLABS_FROM times so many they are allocated together (huge pages) */
     uint32_t     n_slots, free_head, null_slot;
     uint64_t    *live;             /* bitmap over slots */
     uint32_t     live_words;
@@ -77,6 +78,8 @@ typedef struct bytes_rec {
 } bytes_rec;
 _Static_assert(sizeof(fixed_rec) == 16 && sizeof(bytes_rec) == 32, "record headers");
 
+/* Is chunk c part of the allocation that an earlier one began? */
+WR_INLINE bool chunk_in_slab(const wr_kmap *m, uint32_t c) { return c >= SLABS_FROM * m->slab_chunks && c % m->slab_chunks; }
 WR_INLINE char *record(const wr_kmap *m, uint32_t slot) { return m->chunks[slot >> CHUNK_LOG2] + (size_t)(slot & (CHUNK - 1)) * m->stride; }
 WR_INLINE const char *bytes_of(const bytes_rec *r) { return r->len <= INLINE ? (const char *)r + 12 : r->ptr; }
 WR_INLINE bool is_live(const wr_kmap *m, uint32_t slot) { return m->live[slot >> 6] >> (slot & 63) & 1; }

@@ -70,6 +70,8 @@ uint64_t wr_kmap_hash(const wr_kmap *map, uint32_t slot);
 wr_str   wr_kmap_key(const wr_kmap *map, uint32_t slot);               /* encoded; valid until the next create */
 /* Decodes the key columns of a slot into row `row` of dst[0..n_key_types-1]. */
 void     wr_kmap_key_get(const wr_kmap *map, uint32_t slot, wr_vec *dst, uint32_t row, wr_mem *mem);
+/* The same for n slots, into the rows from 0 on of columns that have no NULL yet. */
+void     wr_kmap_keys_get(const wr_kmap *map, const uint32_t *slots, uint32_t n, wr_vec *dst, wr_mem *mem);
 void     wr_kmap_remove(wr_kmap *map, uint32_t slot);                  /* frees the value */
 uint64_t wr_kmap_count(const wr_kmap *map);                            /* all entries, in memory and in the tier */
 uint32_t wr_kmap_next(const wr_kmap *map, uint32_t slot);              /* live slots in memory, in slot order; start with WR_SLOT_NONE, ends with it */
