@@ -1,7 +1,8 @@
 /* connect/gen.c: the event generators (nexmark, ridelo) as sources, without files.
  *
  * Idea       next hands out ranges of event numbers; decode makes their JSON lines and gives them to the json decoder: so a table over the
- *            generator and one over its files see the same bytes, broken lines included.
+ *            generator and one over its files see the same bytes, broken lines included. Nexmark's events have none: where the columns are of the types
+ *            that the events have (BIGINT, STRING, TIMESTAMP), their values go straight into them, and what no column wants is not made.
  * State      the next number. Memory: ridelo holds its whole story (about 60 bytes a line), once a table.
  * Thread     generators never change once made; a worker has its own decoder and buffer.                                 */
 #include "connect/parts.h"
@@ -9,6 +10,24 @@
 #include "connect/ridelo/ridelo.h"
 
 enum { EVENTS_PER_CHUNK = 4096 };
+
+/* ---- fields of Nexmark's events ---- */
+typedef enum nexmark_how { AS_LONG, AS_PRICE, AS_TEXT, AS_TIME } nexmark_how;
+typedef struct nexmark_field { const char *name; nexmark_how how; uint32_t at; } nexmark_field; /* at: in wr_nexmark_event */
+#define FIELD(stream, member, name, how) {name, how, offsetof(wr_nexmark_event, stream.member)}
+#define DATE_TIME {"dateTime", AS_TIME, offsetof(wr_nexmark_event, date_time_ms)}
+static const nexmark_field nexmark_fields[WR_NEXMARK_STREAMS][11] = {
+    [WR_NEXMARK_PERSON] = {FIELD(person, id, "id", AS_LONG), FIELD(person, name, "name", AS_TEXT), FIELD(person, email_address, "emailAddress", AS_TEXT),
+                           FIELD(person, credit_card, "creditCard", AS_TEXT), FIELD(person, city, "city", AS_TEXT), FIELD(person, state, "state", AS_TEXT), DATE_TIME,
+                           FIELD(person, extra, "extra", AS_TEXT)},
+    [WR_NEXMARK_AUCTION] = {FIELD(auction, id, "id", AS_LONG), FIELD(auction, item_name, "itemName", AS_TEXT), FIELD(auction, description, "description", AS_TEXT),
+                            FIELD(auction, initial_bid, "initialBid", AS_PRICE), FIELD(auction, reserve, "reserve", AS_PRICE), DATE_TIME,
+                            FIELD(auction, expires_ms, "expires", AS_TIME), FIELD(auction, seller, "seller", AS_LONG), FIELD(auction, category, "category", AS_LONG),
+                            FIELD(auction, extra, "extra", AS_TEXT)},
+    [WR_NEXMARK_BID] = {FIELD(bid, auction, "auction", AS_LONG), FIELD(bid, bidder, "bidder", AS_LONG), FIELD(bid, price, "price", AS_PRICE), FIELD(bid, channel, "channel", AS_TEXT),
+                        FIELD(bid, url, "url", AS_TEXT), DATE_TIME, FIELD(bid, extra, "extra", AS_TEXT)},
+};
+typedef struct direct { uint32_t col, at; nexmark_how how; } direct; /* a column that is wanted */
 
 typedef struct gen_source {
     wr_source    base;
@@ -22,6 +41,11 @@ typedef struct gen_source {
     uint32_t     n_workers;
     wr_decoder **decoders;
     wr_sbuf     *text;    /* one a worker */
+    const wr_schema *schema;
+    const uint8_t   *needed;
+    uint32_t     batch_rows, n_direct;
+    bool         is_direct, prices; /* nexmark: its values go straight into the columns; some column wants a price */
+    direct      *direct;  /* in the job's arena */
 } gen_source;
 
 static wr_status gen_next(wr_source *base, const uint64_t *held, wr_chunk *out, wr_next *state, int64_t *retry_us, wr_err *err) {
@@ -46,10 +70,46 @@ static wr_status gen_next(wr_source *base, const uint64_t *held, wr_chunk *out, 
     return *state = WR_NEXT_CHUNK, WR_OK;
 }
 
+static void put_direct(const gen_source *s, const wr_nexmark_event *event, wr_batch *batch, uint32_t row) {
+    for (uint32_t i = 0; i < s->n_direct; i++) {
+        const direct *d = &s->direct[i];
+        const void   *from = (const char *)event + d->at;
+        void         *to = batch->cols[d->col].data;
+        switch (d->how) {
+        case AS_LONG: case AS_PRICE: ((int64_t *)to)[row] = *(const int64_t *)from; break;
+        case AS_TIME: ((int64_t *)to)[row] = *(const int64_t *)from * 1000; break;
+        case AS_TEXT: {
+            const wr_str *text = from;
+            ((wr_sview *)to)[row] = wr_sview_copy(batch->mem, text->ptr, text->len);
+        }
+        }
+    }
+}
+static void decode_direct(const gen_source *s, const wr_chunk *chunk, wr_decoded *out) {
+    wr_batch        *batch = NULL;
+    wr_nexmark_event event;
+    uint32_t         n = 0;
+    for (uint64_t i = chunk->rows_from; i < chunk->rows_to; i++) {
+        if (wr_nexmark_kind_of(s->nexmark, i) != (wr_nexmark_kind)s->stream) continue;
+        if (!batch) batch = wr_rows_open(s->schema, s->needed, (uint32_t)WR_MIN(chunk->rows_to - i, (uint64_t)s->batch_rows), false), n = 0;
+        wr_nexmark_make(s->nexmark, i, s->prices, &event);
+        put_direct(s, &event, batch, n++);
+        out->n_rows++, out->n_records++, out->n_lines++;
+        if (n < s->batch_rows) continue;
+        wr_rows_close(batch, n);
+        wr_decoded_push(out, batch);
+        batch = NULL;
+    }
+    if (!batch) return;
+    wr_rows_close(batch, n);
+    wr_decoded_push(out, batch);
+}
+
 static wr_status gen_decode(wr_source *base, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *err) {
     (void)err;
     gen_source *s = (gen_source *)base;
     wr_assert(worker < s->n_workers);
+    if (s->is_direct && !out->want_lines) return decode_direct(s, chunk, out), WR_OK;
     wr_sbuf *text = &s->text[worker];
     wr_sbuf_clear(text);
     for (uint64_t i = chunk->rows_from; i < chunk->rows_to; i++) {
@@ -134,6 +194,8 @@ static wr_status gen_new(const wr_table_info *t, wr_connect_ctx *ctx, const wr_o
     *s = (gen_source){.base = {&vt}, .world = ctx->world, .start_us = -1, .limit = UINT64_MAX, .n_workers = WR_MAX(ctx->n_workers, 1u)};
     s->decoders = wr_calloc(s->n_workers, sizeof *s->decoders);
     s->text = wr_calloc(s->n_workers, sizeof *s->text);
+    s->schema = t->schema, s->needed = t->needed;
+    s->batch_rows = ctx->batch_rows ? WR_MIN(ctx->batch_rows, (uint32_t)WR_BATCH_MAX) : WR_BATCH_MAX;
     wr_status status = wr_option_int(&t->options, specs, "rows-per-second", &s->rate, ctx->diags) ? WR_OK : WR_USER;
     if (t->schema->n > t->n_physical) status = option_error(ctx, t, "connector", "WR126", "generators have no metadata columns");
     wr_decoder_opts opts = {.schema = t->schema, .needed = t->needed, .tz = ctx->tz, .world = ctx->world, .batch_rows = ctx->batch_rows, .max_record_bytes = 1 << 20};
@@ -141,6 +203,24 @@ static wr_status gen_new(const wr_table_info *t, wr_connect_ctx *ctx, const wr_o
     if (status != WR_OK) gen_close(&s->base);
     *out = status == WR_OK ? s : NULL;
     return status;
+}
+
+/* Columns that events have as they are; any other one is read from the JSON. */
+static void find_direct(gen_source *s, const wr_table_info *t, wr_arena *arena) {
+    const nexmark_field *fields = nexmark_fields[s->stream];
+    s->direct = wr_new_n(arena, direct, t->schema->n + 1);
+    for (uint32_t c = 0; c < t->schema->n; c++) {
+        if (t->needed && !t->needed[c]) continue;
+        const wr_field      *column = &t->schema->fields[c];
+        const nexmark_field *f = fields;
+        while (f->name && !wr_str_eq(column->name, wr_str_of(f->name))) f++;
+        bool time = column->type.id == WR_T_TIMESTAMP && column->type.prec >= 3 && column->type.prec <= 6;
+        bool fits = f->how == AS_TEXT ? column->type.id == WR_T_VARCHAR : f->how == AS_TIME ? time : column->type.id == WR_T_BIGINT;
+        if (!f->name || !fits) return;
+        s->prices |= f->how == AS_PRICE;
+        s->direct[s->n_direct++] = (direct){c, f->at, f->how};
+    }
+    s->is_direct = true;
 }
 
 static wr_status give(gen_source *s, wr_status status, const wr_table_info *t, wr_connect_ctx *ctx, const wr_err *why, wr_source **out) {
@@ -180,6 +260,7 @@ static wr_status nexmark_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sou
     config.n_events = s->n = (uint64_t)WR_MAX(n, 0);
     config.events_per_s = (uint32_t)WR_MIN(WR_MAX(rate, 0), UINT32_MAX);
     s->stream = which;
+    find_direct(s, t, ctx->arena);
     return give(s, wr_nexmark_new(&config, &s->nexmark, &why), t, ctx, &why, out);
 }
 

@@ -53,6 +53,10 @@ typedef struct wr_decoded {     /* reused from chunk to chunk; batches are hande
     wr_err    err;
 } wr_decoded;
 void wr_decoded_clear(wr_decoded *decoded); /* for the next chunk: batches that nobody took are let go, the arrays keep their memory */
+void      wr_decoded_push(wr_decoded *out, wr_batch *batch);
+/* A batch that is filled by hand: columns of `capacity` rows (NULL type where not needed), cut to the rows that were used at the end. */
+wr_batch *wr_rows_open(const wr_schema *schema, const uint8_t *needed, uint32_t capacity, bool kinds);
+void      wr_rows_close(wr_batch *batch, uint32_t n);
 void wr_decoded_free(wr_decoded *decoded);
 
 typedef struct wr_slice { uint32_t at, len; } wr_slice; /* bytes of a chunk */

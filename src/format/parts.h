@@ -16,9 +16,6 @@ void   wr_scalar_timestamp_text(int64_t ticks, wr_type type, char sep, wr_sbuf *
 
 /* ---- format.c ---- */
 void      wr_bad_add(wr_decoded *out, wr_bad_kind kind, uint64_t line, uint64_t offset, wr_str raw, const char *message);
-void      wr_decoded_push(wr_decoded *out, wr_batch *batch);
-wr_batch *wr_rows_open(const wr_schema *schema, const uint8_t *needed, uint32_t capacity, bool kinds);
-void      wr_rows_close(wr_batch *batch, uint32_t n);
 WR_INLINE void wr_rows_set_null(wr_vec *vec, uint32_t row, wr_mem *mem) { wr_vec_set_null(vec, row, mem); }
 
 /* ---- json.c, json_encode.c ---- */

@@ -186,9 +186,10 @@ static int64_t some_auction(const wr_nexmark *gen, uint64_t number, wr_gen_rng *
     int64_t high = last_auction(gen, number), low = WR_MAX(high - (int64_t)gen->config.n_in_flight_auctions, 0);
     return low + (int64_t)gen_below(rng, (uint64_t)(high - low) + 1 + ID_LEAD);
 }
-static int64_t some_price(wr_gen_rng *rng) { /* 1.00 .. 1,000,000.00 in cents, evenly on the logarithm */
+/* 1.00 .. 1,000,000.00 in cents, evenly on the logarithm; 0 where nobody wants to know. */
+static int64_t some_price(wr_gen_rng *rng, bool prices) {
     double u = (double)(gen_next(rng) >> 11) * 0x1.0p-53;
-    return llround(pow(10.0, u * 6.0) * 100.0);
+    return prices ? llround(pow(10.0, u * 6.0) * 100.0) : 0;
 }
 /* Text that brings a row of `size` bytes to `want` on average, +- 20 % of what is missing. */
 static wr_str some_extra(const wr_nexmark *gen, wr_gen_rng *rng, size_t size, uint32_t want) {
@@ -224,14 +225,14 @@ static void make_person(const wr_nexmark *gen, uint64_t number, wr_gen_rng *rng,
                           gen->config.person_bytes);
 }
 
-static void make_auction(const wr_nexmark *gen, uint64_t number, wr_gen_rng *rng, wr_nexmark_event *event) {
+static void make_auction(const wr_nexmark *gen, uint64_t number, wr_gen_rng *rng, bool prices, wr_nexmark_event *event) {
     const wr_nexmark_config *c = &gen->config;
     wr_nexmark_auction      *a = &event->auction;
     a->id = last_auction(gen, number) + WR_NEXMARK_FIRST_ID;
     a->seller = WR_NEXMARK_FIRST_ID + (gen_below(rng, c->hot_seller_ratio) > 0 ? last_person(gen, number) / HOT_EVERY * HOT_EVERY
                                                                                : some_person(gen, number, rng));
     a->category = WR_NEXMARK_FIRST_CATEGORY + (int64_t)gen_below(rng, N_CATEGORIES);
-    a->initial_bid = some_price(rng);
+    a->initial_bid = some_price(rng, prices);
     /* as long as it takes, on average, until n_in_flight_auctions newer ones were opened */
     uint64_t ahead = (uint64_t)c->n_in_flight_auctions * gen->total / c->auction_proportion;
     int64_t  horizon_ms = event_time_ms(gen, number + ahead) - event->date_time_ms;
@@ -240,11 +241,11 @@ static void make_auction(const wr_nexmark *gen, uint64_t number, wr_gen_rng *rng
     a->item_name = (wr_str){event->text, (size_t)(at - event->text)};
     char *end = put_random(at, rng, 100, ' ');
     a->description = (wr_str){at, (size_t)(end - at)};
-    a->reserve = a->initial_bid + some_price(rng);
+    a->reserve = a->initial_bid + some_price(rng, prices);
     a->extra = some_extra(gen, rng, 8 * 6 + a->item_name.len + a->description.len, c->auction_bytes);
 }
 
-static void make_bid(const wr_nexmark *gen, uint64_t number, wr_gen_rng *rng, wr_nexmark_event *event) {
+static void make_bid(const wr_nexmark *gen, uint64_t number, wr_gen_rng *rng, bool prices, wr_nexmark_event *event) {
     const wr_nexmark_config *c = &gen->config;
     wr_nexmark_bid          *b = &event->bid;
     b->auction = WR_NEXMARK_FIRST_ID + (gen_below(rng, c->hot_auction_ratio) > 0 ? last_auction(gen, number) / HOT_EVERY * HOT_EVERY
@@ -252,7 +253,7 @@ static void make_bid(const wr_nexmark *gen, uint64_t number, wr_gen_rng *rng, wr
     b->bidder = WR_NEXMARK_FIRST_ID + (gen_below(rng, c->hot_bidder_ratio) > 0
                                            ? last_person(gen, number) / HOT_EVERY * HOT_EVERY + 1
                                            : some_person(gen, number, rng));
-    b->price = some_price(rng);
+    b->price = some_price(rng, prices);
     uint64_t pick = gen_next(rng);
     if (pick & 1) {
         b->channel = wr_str_of(hot_channels[pick >> 1 & 3]);
@@ -273,17 +274,19 @@ static wr_nexmark_kind kind_of_number(const wr_nexmark *gen, uint64_t number) {
 }
 wr_nexmark_kind wr_nexmark_kind_of(const wr_nexmark *gen, uint64_t index) { return kind_of_number(gen, event_number(gen, index)); }
 
-void wr_nexmark_event_at(const wr_nexmark *gen, uint64_t index, wr_nexmark_event *event) {
+void wr_nexmark_make(const wr_nexmark *gen, uint64_t index, bool prices, wr_nexmark_event *event) {
     uint64_t   number = event_number(gen, index);
     wr_gen_rng rng = gen_rng_at(gen->config.seed, number);
     event->kind = kind_of_number(gen, number);
     event->date_time_ms = event_time_ms(gen, number);
     switch (event->kind) {
     case WR_NEXMARK_PERSON: make_person(gen, number, &rng, event); break;
-    case WR_NEXMARK_AUCTION: make_auction(gen, number, &rng, event); break;
-    case WR_NEXMARK_BID: make_bid(gen, number, &rng, event); break;
+    case WR_NEXMARK_AUCTION: make_auction(gen, number, &rng, prices, event); break;
+    case WR_NEXMARK_BID: make_bid(gen, number, &rng, prices, event); break;
     }
 }
+
+void wr_nexmark_event_at(const wr_nexmark *gen, uint64_t index, wr_nexmark_event *event) { wr_nexmark_make(gen, index, true, event); }
 
 #define text_field(p, key, value) put_lit(put_str(put_lit((p), "\"" key "\":\""), (value)), "\",")
 #define long_field(p, key, value) put_lit(put_u64(put_lit((p), "\"" key "\":"), (uint64_t)(value)), ",")

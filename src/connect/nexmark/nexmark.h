@@ -66,6 +66,8 @@ const wr_nexmark_config *wr_nexmark_config_of(const wr_nexmark *gen);
 
 wr_nexmark_kind wr_nexmark_kind_of(const wr_nexmark *gen, uint64_t index);
 void        wr_nexmark_event_at(const wr_nexmark *gen, uint64_t index, wr_nexmark_event *event);
+/* prices false: initial_bid, reserve and price are rubbish, which saves most of the time that an event takes. */
+void        wr_nexmark_make(const wr_nexmark *gen, uint64_t index, bool prices, wr_nexmark_event *event);
 void        wr_nexmark_json(const wr_nexmark_event *event, wr_sbuf *buf);   /* appends one line, with its newline */
 const char *wr_nexmark_file(int stream);                                    /* "person.jsonl", "auction.jsonl", "bid.jsonl" */
 /* Events [first, first + n) as JSON lines, each stream in order, in pieces of about 256 KiB. */
