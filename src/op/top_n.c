@@ -234,7 +234,7 @@ static wr_status emit_touched(wr_top_n *t, wr_out *out, wr_err *err) {
     wr_status s = t->bad;
     for (uint32_t k = 0; k < t->n_touched && s == WR_OK && t->opts.window_end < 0; k++) {
         uint32_t from = k ? t->before_end[k - 1] : 0;
-        s = wr_top_n_changes(t, t->before.at + from, t->before_end[k] - from, t->touched[k], out, err);
+        s = wr_top_n_changes(t, t->before.at ? t->before.at + from : NULL, t->before_end[k] - from, t->touched[k], out, err);
     }
     if (s == WR_OK) s = wr_top_n_flush(t, out, err);
     for (uint32_t k = 0; k < t->n_touched; k++)

@@ -357,7 +357,7 @@ static wr_status page(const serve_ask *ask, wr_view *v, wr_http_out *out, wr_err
     if (status == WR_OK && serve_param(ask, "after", text, sizeof text)) {
         if (!read_cursor(text, &run, &version, &raw)) status = wr_fail(err, WR_USER, "WR402", "'after' is the 'next' of an answer");
         else if (!(cut = wr_view_pin_at(v, run, version, err))) status = err->status;
-        range.after = (wr_str){raw.at + CURSOR_HEAD, raw.len - WR_MIN(raw.len, (size_t)CURSOR_HEAD)};
+        else range.after = (wr_str){raw.at + CURSOR_HEAD, raw.len - WR_MIN(raw.len, (size_t)CURSOR_HEAD)};
     } else if (status == WR_OK) {
         cut = wr_view_pin(v);
     }
