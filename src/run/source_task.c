@@ -91,8 +91,8 @@ static wr_status open_one(wr_job *job, source *s, wr_err *err) {
     s->refused.table = info.name;
     (void)wr_refusal_policy_read(&info.options, &s->refused.policy, job->opts.diags);
     shed_open(job, s, &info.options, c);
-    if (s->p->source.late_letters && s->src->vt->messages) {
-        wr_fail(err, WR_USER, "WR433", "'watermark.late' = 'dead-letter' of table '%.*s': connector '%s' reads messages, and a late row's message is not kept", WR_FMT(info.name), c->name);
+    if (s->p->source.late_letters && !s->src->vt->again) {
+        wr_fail(err, WR_USER, "WR433", "'watermark.late' = 'dead-letter' of table '%.*s': a row of connector '%s' has no record that could be kept", WR_FMT(info.name), c->name);
         wr_err_hint(err, "write late rows to a table with SQL, or leave the option out: they are counted");
         return WR_USER;
     }
@@ -380,8 +380,9 @@ static wr_status decode(worker *w, turn *t, wr_err *err) {
     }
     if (t->chunk.partition == UINT32_MAX || (!t->chunk.len && t->chunk.rows_from == t->chunk.rows_to)) return WR_OK;
     /* which line a row without an event time was, for its letter; of messages only their place is known, see beside */
-    t->decoded.want_lines = (s->refused.policy.on_error == WR_ON_ERROR_DEAD_LETTER || w->job->opts.watch) && s->p->source.rowtime && !s->src->vt->messages;
-    t->decoded.want_places = w->job->opts.watch && s->src->vt->messages;
+    bool places = (s->refused.policy.on_error == WR_ON_ERROR_DEAD_LETTER && s->p->source.rowtime) || w->job->opts.watch;
+    t->decoded.want_lines = places && s->p->source.rowtime && !s->src->vt->messages;
+    t->decoded.want_places = places && s->src->vt->messages;
     t->decoded.row_lines.n = t->decoded.row_places.n = 0;
     if (shed_glance(s, t)) return WR_OK;
     WR_TRY(s->src->vt->decode(s->src, w->index, &t->chunk, &t->decoded, err));
@@ -478,11 +479,15 @@ static wr_status refuse(wr_job *job, source *s, wr_ledger *ledger, const turn *t
     return WR_DATA;
 }
 
-/* The record that a row came from, as the text of a chunk has it. */
-static bool record_of_row(const turn *t, uint64_t row, wr_bad_kind kind, wr_bad_record *out) {
-    const char *at = (const char *)t->chunk.data, *end = at + t->chunk.len;
-    if (row >= t->decoded.row_lines.n || t->n_shed) return false; /* rows do not stand where they were */
-    *out = (wr_bad_record){.kind = kind, .line = t->decoded.row_lines.at[row], .before_row = row};
+/* The record that a row came from: of a queue its message's place (`beside` has the bytes), else as the text of a chunk has it. */
+static bool record_of_row(const source *s, const turn *t, uint64_t row, wr_bad_kind kind, wr_bad_record *out) {
+    const wr_decoded *d = &t->decoded;
+    const char       *at = (const char *)t->chunk.data, *end = at + t->chunk.len;
+    bool              messages = s->src->vt->messages;
+    if (t->n_shed || row >= (messages ? d->row_places.n : d->row_lines.n)) return false; /* rows do not stand where they were */
+    *out = (wr_bad_record){.kind = kind, .line = row < d->row_lines.n ? d->row_lines.at[row] : 0, .before_row = row};
+    if (kind == WR_BAD_NULL) snprintf(out->message, sizeof out->message, "the event time is NULL");
+    if (messages) return out->offset = d->row_places.at[row], s->src->vt->beside != NULL;
     for (uint64_t line = 0; line < out->line && at < end; line++) {
         const char *nl = memchr(at, '\n', (size_t)(end - at));
         at = nl ? nl + 1 : end;
@@ -490,7 +495,6 @@ static bool record_of_row(const turn *t, uint64_t row, wr_bad_kind kind, wr_bad_
     const char *nl = memchr(at, '\n', (size_t)(end - at));
     out->offset = (uint64_t)(at - (const char *)t->chunk.data);
     out->raw = (wr_str){at, (size_t)((nl ? nl : end) - at)};
-    if (kind == WR_BAD_NULL) snprintf(out->message, sizeof out->message, "the event time is NULL");
     return at < end;
 }
 
@@ -502,7 +506,7 @@ static void watch_row(wr_job *job, source *s, const turn *t, uint64_t before, co
     wr_source_row r = {.node = s->p, .offset = -1, .line = -1, .batch = batch, .row = row, .ts_us = ts_us, .wm_us = wm_us};
     if (code) r.code = wr_str_of(code), r.reason = wr_str_of(reason);
     if (before + row < t->decoded.row_places.n) r.offset = (int64_t)t->decoded.row_places.at[before + row];
-    else if (!s->src->vt->messages && record_of_row(t, before + row, WR_BAD_NULL, &at)) {
+    else if (!s->src->vt->messages && record_of_row(s, t, before + row, WR_BAD_NULL, &at)) {
         r.offset = (int64_t)(t->chunk.offset + at.offset);
         r.line = (int64_t)(part_of(s, t->chunk.partition)->lines - t->decoded.n_lines + at.line + 1);
         r.raw = at.raw;
@@ -516,7 +520,7 @@ static void watch_row(wr_job *job, source *s, const turn *t, uint64_t before, co
 /* row: among those of the turn. */
 static wr_status null_rowtime(wr_job *job, source *s, const turn *t, uint64_t row, wr_ledger *ledger, wr_err *err) {
     wr_bad_record bad;
-    if (s->refused.policy.on_error == WR_ON_ERROR_DEAD_LETTER && record_of_row(t, row, WR_BAD_NULL, &bad)) {
+    if (s->refused.policy.on_error == WR_ON_ERROR_DEAD_LETTER && record_of_row(s, t, row, WR_BAD_NULL, &bad)) {
         part_state *part = part_of(s, t->chunk.partition);
         return refuse(job, s, ledger, t, &bad, part->lines - t->decoded.n_lines, s->records - WR_MIN(t->decoded.n_records, s->records) + row, err);
     }
@@ -549,7 +553,7 @@ static void late_letter(wr_job *job, source *s, const turn *t, uint64_t row, int
     wr_bad_record bad;
     wr_sbuf       reason = {0};
     ledger->dropped[WR_REASON_LATE]++;
-    if (!s->refused.box || !record_of_row(t, row, WR_BAD_LATE, &bad)) return;
+    if (!s->refused.box || !record_of_row(s, t, row, WR_BAD_LATE, &bad)) return;
     wr_sbuf_addz(&reason, "late: ");
     wr_text_duration(wm - ts, &reason);
     wr_sbuf_add(&reason, " behind the watermark", 22); /* with its NUL */
