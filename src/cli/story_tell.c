@@ -109,6 +109,7 @@ static wr_status do_rule(teller *t, wr_err *err) {
 static wr_status do_guess(teller *t, wr_err *err) {
     wr_str letter, question = t->step->arg;
     if (!first_word(&question, &letter) || letter.len != 1) return wr_fail(err, WR_USER, "WR478", "@guess LETTER QUESTION");
+    WR_TRY(expand(t, question, true, &question, err));
     say(t, "\n"), say_wrapped(t, question, "", "");
     for (uint32_t i = 0; i < t->step->body.n; i++) say(t, "  %.*s\n", WR_FMT(t->step->body.at[i]));
     if (t->opts->yes || t->opts->json || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) return WR_OK;
