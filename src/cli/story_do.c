@@ -146,6 +146,7 @@ static wr_status end_job(teller *t, story_process *p, int signal, int want, wr_e
     int code = 0;
     if (signal) wr_process_signal(p->process, signal);
     wr_status status = await_end(t, p, &code, err);
+    p->held = false, empty_pipe(t, p); /* what it had written before it died can still be read */
     wr_process_free(p->process);
     t->world->vt->file_close(t->world, p->drain);
     p->process = NULL, p->drain = NULL;
@@ -180,8 +181,11 @@ wr_status do_release(teller *t, wr_err *err) {
 
 static bool seen(teller *t, const regex_t *re) { return (t->out.at && !regexec(re, t->out.at, 0, NULL, 0)) || (t->err.at && !regexec(re, t->err.at, 0, NULL, 0)); }
 
-/* SECONDS /REGEX/ weir ...: again and again until it prints that; its exit code does not count. SECONDS /REGEX/ NAME: until a job of that name has printed it. */
+/* SECONDS /REGEX/ [quiet] weir ...: again and again until it prints that; its exit code does not count. SECONDS /REGEX/ NAME: until a job of that name has printed it. */
 static wr_status until(teller *t, const regex_t *re, int64_t limit_us, wr_str what, wr_err *err) {
+    bool quiet = false;
+    int  any = 0;
+    flags(&what, &any, &quiet);
     int64_t        began = wr_mono_us(t->world);
     story_process *job = job_named(t, what);
     for (bool first = true;; first = false) {
@@ -194,7 +198,7 @@ static wr_status until(teller *t, const regex_t *re, int64_t limit_us, wr_str wh
             if (job->process && wr_process_ended(job->process, SLICE_US, &code)) limit_us = 0; /* it says nothing more, but it may have: one more look */
         } else {
             size_t kept = t->commands.len;
-            wr_status status = start(t, what, false, first, &p, err);
+            wr_status status = start(t, what, false, first && !quiet, &p, err);
             if (!first) t->commands.len = kept, t->commands.at[kept] = '\0';
             if (status == WR_OK) status = await_end(t, &p, &code, err);
             wr_process_free(p.process);
