@@ -114,6 +114,7 @@ int cmd_backfill(int argc, char **argv) {
         wr_session *session = job_session(&args, "backfill", &code);
         if (session) {
             code = run_it(session, &r, &args, &o);
+            wr_observer_free(r.w.observer);
             wr_session_free(session);
         }
     }

@@ -359,7 +359,9 @@ static wr_status do_bars(teller *t, wr_err *err) {
     double greatest = 0;
     int    widest = 0;
     for (int pass = 0; pass < 2; pass++) {
-        if (pass) say(t, "\n  %.*s\n", WR_FMT(t->step->arg));
+        wr_str title;
+        WR_TRY(expand(t, t->step->arg, true, &title, err));
+        if (pass) say(t, "\n  %.*s\n", WR_FMT(title));
         for (uint32_t i = 0; i < t->step->body.n; i++) {
             wr_str      line = t->step->body.at[i], raw, text;
             const char *eq = memmem(line.ptr, line.len, " = ", 3);

@@ -31,9 +31,13 @@ static double factor(sum *s) {
     if (++s->depth > DEPTH_MAX) s->bad = true;
     double v = 0;
     if (s->bad) return 0;
+    blanks(s);
     if (take_char(s, '(')) {
         v = add_up(s);
         if (!take_char(s, ')')) s->bad = true;
+    } else if (s->end - s->at > 3 && !memcmp(s->at, "up(", 3)) {
+        s->at += 2;
+        v = ceil(factor(s));
     } else if (take_char(s, '-')) {
         v = -factor(s);
     } else {

@@ -108,12 +108,12 @@ void watch_start(void *arg, const wr_job_plan *plan, wr_job *job) {
     wr_job_status_get(job, &s);
     w->first_rows_in = w->last_rows_in = s.rows_in;
     w->last_rows_out = s.rows_out;
+    wr_observer_free(w->observer);
+    w->observer = wr_observer_new(plan);
     if (w->quiet) {
         wr_arena_free(s.arena);
         return;
     }
-    wr_observer_free(w->observer);
-    w->observer = wr_observer_new(plan);
     if (w->json) start_json(w, plan, &s, &out);
     else start_text(w, plan, &s, &out);
     wr_arena_free(s.arena);

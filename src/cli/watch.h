@@ -25,7 +25,7 @@ typedef struct watch {
     uint64_t    hot_said[32];               /* keys and operators, hashed */
     bool        stopped_clean;              /* the last job was stopped with its state saved */
     uint64_t    stop_epoch;
-    wr_observer *observer;                  /* of the last job; NULL: quiet */
+    wr_observer *observer;                  /* of the last job */
     bool        ledger_open;                /* some ledger did not close */
 } watch;
 
