@@ -61,8 +61,13 @@ void wr_detail_add(wr_detail *into, const wr_detail *from) {
 }
 
 wr_window_count *wr_detail_window(wr_detail *d, int64_t end_us) {
-    uint32_t at = d->n_windows;
-    while (at && d->windows[at - 1].end_us >= end_us) at--; /* mostly the last one */
+    uint32_t at = d->n_windows, low = 0;
+    if (at && d->windows[at - 1].end_us == end_us) return &d->windows[at - 1]; /* mostly */
+    while (low < at) { /* rows far out of order */
+        uint32_t mid = low + (at - low) / 2;
+        if (d->windows[mid].end_us < end_us) low = mid + 1;
+        else at = mid;
+    }
     if (at < d->n_windows && d->windows[at].end_us == end_us) return &d->windows[at];
     if (d->n_windows == WR_DETAIL_WINDOWS) {
         if (!at) return NULL;
