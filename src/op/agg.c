@@ -287,13 +287,13 @@ wr_list_acc *wr_list_of(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool
     return l;
 }
 
-bool wr_distinct_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, int64_t n) {
+static bool distinct_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, uint64_t hash, int64_t n) {
     wr_value_set *set = wr_list_of(a, s, acc, true)->distinct;
-    uint32_t      at = wr_value_set_find(set, s, v);
+    uint32_t      at = wr_value_set_find(set, s, v, hash);
     int64_t       bytes = set->bytes;
     if (at == UINT32_MAX) {
         if (!n) return false;
-        wr_value_set_add(set, s, (wr_set_item){wr_cell_own(a, s, v), n});
+        wr_value_set_add(set, s, (wr_set_item){wr_cell_own(a, s, v), n}, hash);
         a->heap_bytes += set->bytes - bytes;
         return n > 0; /* below 0: a copy that is owed */
     }
@@ -307,6 +307,7 @@ bool wr_distinct_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell
     wr_cell_drop(a, s, text);
     return was != is;
 }
+bool wr_distinct_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, int64_t n) { return distinct_add(a, s, acc, v, 0, n); }
 bool wr_set_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, int64_t n) {
     wr_sorted  *set = wr_list_of(a, s, acc, false)->by_value;
     wr_set_item item = {v, n};
@@ -584,6 +585,41 @@ static wr_status feed_any(wr_aggs *a, const wr_agg_slot *s, const feed *f, const
     return WR_OK;
 }
 
+#define SET_OF(i) ((wr_acc_list *)(void *)((char *)f->blocks[i] + s->set_at))
+static const wr_value_set *set_there(const wr_acc_list *acc) { return acc->list ? acc->list->distinct : NULL; }
+/* A value goes through four places that lie all over the memory: list, set, index, item. Those of a block of rows are on their way at the same time. */
+static wr_status feed_distinct(wr_aggs *a, const wr_agg_slot *s, const feed *f, const wr_vec *vec, wr_err *err) {
+    enum { BLOCK = 32 };
+    wr_cell  cell[BLOCK];
+    uint64_t hash[BLOCK];
+    for (uint32_t from = 0, n; from < f->n; from += n) {
+        const uint16_t *pass = f->pass + from;
+        n = WR_MIN(f->n - from, (uint32_t)BLOCK);
+        for (uint32_t k = 0; k < n; k++) WR_PREFETCH(SET_OF(pass[k])->list); /* NULL does no harm */
+        for (uint32_t k = 0; k < n; k++) {
+            WR_PREFETCH(set_there(SET_OF(pass[k])));
+            cell[k] = wr_cell_get(s, vec, f->rows[pass[k]], &a->scratch);
+        }
+        for (uint32_t k = 0; k < n; k++) {
+            const wr_value_set *set = set_there(SET_OF(pass[k]));
+            hash[k] = set && set->index ? wr_cell_hash(s, cell[k]) : 0;
+            if (hash[k]) WR_PREFETCH(&set->index[(uint32_t)hash[k] & (set->index_cap - 1)]);
+            else if (set) WR_PREFETCH(set->items);
+        }
+        for (uint32_t k = 0; k < n; k++) {
+            const wr_value_set *set = set_there(SET_OF(pass[k]));
+            uint32_t            item = hash[k] ? set->index[(uint32_t)hash[k] & (set->index_cap - 1)] : 0;
+            if (item) WR_PREFETCH(&set->items[item - 1]);
+        }
+        for (uint32_t k = 0; k < n; k++) {
+            int sign = SIGN(pass[k]);
+            if (!distinct_add(a, s, SET_OF(pass[k]), cell[k], hash[k], sign)) continue;
+            WR_TRY(wr_acc_one(a, s, ACC(void, pass[k]), cell[k], false, sign, a->seq + f->rows[pass[k]], err));
+        }
+    }
+    return WR_OK;
+}
+
 static bool no_nulls(const uint64_t *valid, uint32_t n) {
     if (!valid) return true;
     for (uint32_t w = 0; w < n / 64; w++)
@@ -612,6 +648,7 @@ static const uint16_t *positions(wr_aggs *a, const wr_agg_slot *s, const wr_batc
 
 static wr_status feed_slot(wr_aggs *a, const wr_agg_slot *s, const feed *f, wr_err *err) {
     const wr_vec *vec = s->agg.arg >= 0 ? &f->batch->cols[s->agg.arg] : NULL;
+    if (s->distinct && vec && s->class != WR_CELL_ROW) return feed_distinct(a, s, f, vec, err); /* nested values share one scratch; NULLs have not come so far */
     if (s->distinct) return feed_any(a, s, f, vec, err);
     switch (s->form) {
     case WR_FORM_COUNT: feed_count(s, f); return WR_OK;

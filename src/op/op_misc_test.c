@@ -257,12 +257,12 @@ static void test_value_set(void **state) {
     for (int step = 0; step < 60000; step++) {
         uint64_t range = step < 20000 ? 12 : 700;
         wr_cell  v = {{wr_rng_below(&rng, range), 0}};
-        uint32_t at = wr_value_set_find(s, &slot, v);
+        uint32_t at = wr_value_set_find(s, &slot, v, step & 1 ? wr_cell_hash(&slot, v) : 0);
         assert_int_equal(at != UINT32_MAX, model[v.w[0]] > 0);
         if (at != UINT32_MAX) assert_int_equal(s->items[at].n, model[v.w[0]]);
         if (at == UINT32_MAX) {
             model[v.w[0]] = step + 1;
-            wr_value_set_add(s, &slot, (wr_set_item){v, step + 1});
+            wr_value_set_add(s, &slot, (wr_set_item){v, step + 1}, step & 2 ? wr_cell_hash(&slot, v) : 0);
         } else if (wr_rng_below(&rng, 2)) {
             model[v.w[0]] = 0;
             wr_value_set_remove(s, &slot, at);

@@ -18,8 +18,8 @@ WR_INLINE bool same(const wr_agg_slot *slot, wr_cell a, wr_cell b) {
     return slot->class == WR_CELL_INT ? a.w[0] == b.w[0] : wr_cell_compare(slot->class, a, b) == 0;
 }
 static uint32_t home(const wr_value_set *s, const wr_agg_slot *slot, wr_cell v) { return (uint32_t)wr_cell_hash(slot, v) & (s->index_cap - 1); }
-static void index_put(wr_value_set *s, const wr_agg_slot *slot, uint32_t item) {
-    uint32_t at = home(s, slot, s->items[item].v);
+static void index_put(wr_value_set *s, const wr_agg_slot *slot, uint32_t item, uint64_t hash) {
+    uint32_t at = hash ? (uint32_t)hash & (s->index_cap - 1) : home(s, slot, s->items[item].v);
     while (s->index[at]) at = (at + 1) & (s->index_cap - 1);
     s->index[at] = item + 1;
 }
@@ -29,18 +29,19 @@ static uint32_t index_at(const wr_value_set *s, const wr_agg_slot *slot, uint32_
     return at;
 }
 
-uint32_t wr_value_set_find(const wr_value_set *s, const wr_agg_slot *slot, wr_cell v) {
+uint32_t wr_value_set_find(const wr_value_set *s, const wr_agg_slot *slot, wr_cell v, uint64_t hash) {
     if (!s->index) {
         for (uint32_t i = 0; i < s->n; i++)
             if (same(slot, s->items[i].v, v)) return i;
         return UINT32_MAX;
     }
-    for (uint32_t at = home(s, slot, v); s->index[at]; at = (at + 1) & (s->index_cap - 1))
+    uint32_t from = hash ? (uint32_t)hash & (s->index_cap - 1) : home(s, slot, v);
+    for (uint32_t at = from; s->index[at]; at = (at + 1) & (s->index_cap - 1))
         if (same(slot, s->items[s->index[at] - 1].v, v)) return s->index[at] - 1;
     return UINT32_MAX;
 }
 
-void wr_value_set_add(wr_value_set *s, const wr_agg_slot *slot, wr_set_item item) {
+void wr_value_set_add(wr_value_set *s, const wr_agg_slot *slot, wr_set_item item, uint64_t hash) {
     if (s->n == s->cap) {
         uint32_t cap = s->cap ? s->cap + s->cap / 2 + 2 : 2;
         s->items = wr_realloc(s->items, cap * sizeof *s->items);
@@ -50,7 +51,7 @@ void wr_value_set_add(wr_value_set *s, const wr_agg_slot *slot, wr_set_item item
     s->items[s->n++] = item;
     if (s->n <= LINEAR && !s->index) return;
     if (s->n * 2 <= s->index_cap) {
-        index_put(s, slot, s->n - 1);
+        index_put(s, slot, s->n - 1, hash);
         return;
     }
     uint32_t cap = s->index_cap ? s->index_cap * 2 : LINEAR * 4;
@@ -58,7 +59,7 @@ void wr_value_set_add(wr_value_set *s, const wr_agg_slot *slot, wr_set_item item
     wr_free(s->index);
     s->index = wr_calloc(cap, sizeof *s->index);
     s->index_cap = cap;
-    for (uint32_t i = 0; i < s->n; i++) index_put(s, slot, i);
+    for (uint32_t i = 0; i < s->n; i++) index_put(s, slot, i, 0);
 }
 
 void wr_value_set_remove(wr_value_set *s, const wr_agg_slot *slot, uint32_t item) {

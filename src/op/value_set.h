@@ -16,6 +16,7 @@ typedef struct wr_value_set {
 
 wr_value_set *wr_value_set_new(void);
 void          wr_value_set_free(wr_value_set *s); /* NULL is legal; text of the items is the caller's */
-uint32_t      wr_value_set_find(const wr_value_set *s, const wr_agg_slot *slot, wr_cell v); /* item number or UINT32_MAX */
-void          wr_value_set_add(wr_value_set *s, const wr_agg_slot *slot, wr_set_item item); /* it must be absent */
+/* hash: wr_cell_hash of the value, or 0 where nobody knows it yet. */
+uint32_t      wr_value_set_find(const wr_value_set *s, const wr_agg_slot *slot, wr_cell v, uint64_t hash); /* item number or UINT32_MAX */
+void          wr_value_set_add(wr_value_set *s, const wr_agg_slot *slot, wr_set_item item, uint64_t hash); /* it must be absent */
 void          wr_value_set_remove(wr_value_set *s, const wr_agg_slot *slot, uint32_t item);
