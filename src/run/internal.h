@@ -231,7 +231,7 @@ typedef struct turn {
     WR_ARR(turn_batch) batches;
     int64_t  charged;                      /* to turn_acct */
 } turn;
-enum { TURNS_PENDING_MAX = 2 };
+enum { TURNS_PENDING_MAX = 2, STILL_RESTS = 25 };
 
 struct worker {
     wr_job     *job;
@@ -239,6 +239,7 @@ struct worker {
     void       *thread;
     wr_bell    *bell;
     _Atomic bool asleep;
+    uint32_t    still;                     /* rests since there was something to do, up to STILL_RESTS */
     meter       meter;
     uint32_t    n_tasks;
     task       *tasks;                     /* inputs first; stepped from the last to the first */

@@ -278,6 +278,20 @@ static void asked(worker *w, const source *s, counter *was) {
     atomic_store_explicit(&w->meter.asking_ns, 0, memory_order_relaxed);
 }
 
+/* The longest that a worker sleeps without being woken. Input, barriers and limits wake it; it looks by itself for partitions that fall idle, operators that do something
+ * without input, and whoever wants its figures: after half a second without anything, that may take a little longer. */
+static int64_t longest_rest_us(const worker *w) {
+    enum { SOON_US = 20000, STILL_US = 100000 };
+    if (w->still < STILL_RESTS) return SOON_US;
+    for (uint32_t i = 0; i < w->n_tasks; i++)
+        if (w->tasks[i].head->op && w->tasks[i].head->op->on_step) return SOON_US;
+    for (uint32_t i = 0; i < w->job->n_sources; i++) {
+        const source *s = &w->job->sources[i];
+        if (!s->ended && !s->wm_idle && s->p->kind == WR_P_SOURCE && s->p->source.idle_timeout_us) return SOON_US;
+    }
+    return STILL_US;
+}
+
 static wr_status assign(worker *w, bool *got, wr_err *err) {
     wr_job *job = w->job;
     counter  *was = meter_to(w, &w->meter.asking_ns);
@@ -306,7 +320,7 @@ static wr_status assign(worker *w, bool *got, wr_err *err) {
         t->number = job->turns_assigned++;
     }
     if (!*got) {
-        int64_t wait = 20000;
+        int64_t wait = longest_rest_us(w);
         for (uint32_t i = 0; i < job->n_sources; i++)
             if (!job->sources[i].ended) wait = WR_MIN(wait, WR_MAX(job->sources[i].retry_at_us - now, (int64_t)200));
         if (job->pace.ready_us > now) wait = WR_MIN(wait, WR_MAX(job->pace.ready_us - now, (int64_t)200));

@@ -131,7 +131,10 @@ void worker_run(void *arg) {
             job_fail(w->job, &err);
             break;
         }
-        if (progress) continue;
+        if (progress) {
+            w->still = 0;
+            continue;
+        }
         /* Say "asleep" first, then look again: a message pushed in between either is seen now or rings the bell. */
         atomic_store(&w->asleep, true);
         if (worker_step(w, &progress, &err) != WR_OK) {
@@ -143,6 +146,7 @@ void worker_run(void *arg) {
             break;
         }
         atomic_store(&w->asleep, false);
+        w->still = progress ? 0 : WR_MIN(w->still + 1, (uint32_t)STILL_RESTS);
     }
     atomic_store(&w->asleep, false);
 }
