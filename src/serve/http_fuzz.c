@@ -64,13 +64,17 @@ static void start(void) {
 
 static int connect_to(const wr_serve *serve) {
     static uint32_t    n;
-    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK + n++ % 60000)}, to = {.sin_family = AF_INET};
-    int                fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in to = {.sin_family = AF_INET};
     to.sin_addr.s_addr = htonl(serve == open_one ? INADDR_LOOPBACK : INADDR_LOOPBACK + 1);
     to.sin_port = htons((uint16_t)strtoul(strrchr(wr_serve_address(serve), ':') + 1, NULL, 10));
-    wr_assert(fd >= 0 && bind(fd, (const struct sockaddr *)&from, sizeof from) == 0); /* closed connections keep their ports for a minute */
-    wr_assert(connect(fd, (const struct sockaddr *)&to, sizeof to) == 0);
-    return fd;
+    for (int attempt = 0; attempt < 20; attempt++) { /* a signal of the fuzzer's clock may come between */
+        struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK + n++ % 60000)}; /* closed connections keep their ports for a minute */
+        int                fd = socket(AF_INET, SOCK_STREAM, 0);
+        if (fd >= 0 && bind(fd, (const struct sockaddr *)&from, sizeof from) == 0 && connect(fd, (const struct sockaddr *)&to, sizeof to) == 0) return fd;
+        perror("connect");
+        if (fd >= 0) close(fd);
+    }
+    abort();
 }
 
 static void add_target(wr_str rest, wr_sbuf *out) { /* what may stand in a request line */
