@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "watch.h"
 #include "http/http.h"
+#include "plan/order.h"
 #include "serve/serve.h"
 #include <errno.h>
 #include <getopt.h>
@@ -359,16 +360,23 @@ static int check_session(wr_session *session, const job_args *args, const run_fl
     if (flags->contracts && !diags->n_errors && !check_contracts(session, args, flags->contracts, flags->strict, &contracts, &code)) return code;
     for (uint32_t i = 0; i < wr_session_n_steps(session); i++)
         if (wr_session_step(session, i)->kind == WR_STEP_JOB) wr_plan_check(wr_session_step(session, i)->job, diags);
+    wr_order_proofs proofs = {0};
+    wr_arena       *arena = wr_arena_new(NULL);
+    for (uint32_t i = 0; !diags->n_errors && i < wr_session_n_steps(session); i++)
+        if (wr_session_step(session, i)->kind == WR_STEP_JOB) wr_order_prove(wr_session_step(session, i)->job, arena, &proofs);
     if (args->json) { /* one document on stdout */
         wr_sbuf_addz(&out, "{\"diagnostics\":");
         wr_diags_json(diags, &out);
+        wr_sbuf_addz(&out, ",\"order\":"), wr_order_json(&proofs, diags, &out);
         if (contracts.len) wr_sbuf_printf(&out, ",\"contracts\":%.*s", WR_FMT(wr_sbuf_str(&contracts)));
         wr_sbuf_addz(&out, "}\n");
     } else if (!diags->n_errors) {
         wr_sbuf_printf(&out, "%s: can run, %u job%s", args->files.n ? args->files.at[0] : "-e", n_jobs(session), n_jobs(session) == 1 ? "" : "s");
         if (diags->n_warnings) wr_sbuf_printf(&out, ", %u warning%s", diags->n_warnings, diags->n_warnings == 1 ? "" : "s");
         wr_sbuf_addc(&out, '\n');
+        wr_order_text(&proofs, diags, &out);
     }
+    wr_arena_free(arena);
     if (!args->json) print_report(session, NULL, false);
     if (out.len) fwrite(out.at, 1, out.len, stdout);
     wr_sbuf_free(&out);

@@ -9,7 +9,7 @@
 
 /* Queues: what is written is spread over partitions, and read as a table of changes under another connector's name. */
 static bool is_upsert_queue(const wr_table *t) { return wr_str_eq(t->connector, WR_STR("upsert-kafka")) || wr_str_eq(t->connector, WR_STR("upsert-log")); }
-static bool is_queue(const wr_table *t) { return is_upsert_queue(t) || wr_str_eq(t->connector, WR_STR("kafka")) || wr_str_eq(t->connector, WR_STR("log")); }
+bool pl_is_queue(const wr_table *t) { return is_upsert_queue(t) || wr_str_eq(t->connector, WR_STR("kafka")) || wr_str_eq(t->connector, WR_STR("log")); }
 
 /* ---- the place ---- */
 
@@ -77,7 +77,7 @@ static void order_in_queue(const wr_table *t, wr_arena *arena, wr_contract *c) {
     bool     upsert = is_upsert_queue(t);
     wr_str  *names = wr_new_n(arena, wr_str, t->n_key + keys.len + 1);
     uint32_t n = 0, missing = 0;
-    if (!is_queue(t) || option_is(t, "sink.partitioner", "fixed") || option_is(t, "log.partitions", "1")) return; /* all to one */
+    if (!pl_is_queue(t) || option_is(t, "sink.partitioner", "fixed") || option_is(t, "log.partitions", "1")) return; /* all to one */
     for (uint32_t i = 0; upsert && i < t->n_key; i++) names[n++] = t->columns[t->key[i]].name;
     for (wr_str name; !upsert && keys.ptr && wr_str_next(&keys, ';', &name);) names[n++] = name;
     for (uint32_t i = 0; i < c->n_order; i++) {
@@ -157,7 +157,7 @@ static bool leaves_out(const wr_pnode *n, wr_sbuf *why) {
 /* A log forgets by itself. */
 static void check_retention(const wr_table *t, wr_contract *c, wr_diags *diags) {
     int64_t kept = -1;
-    if (!is_queue(t) || !wr_parse_duration(wr_str_trim(wr_table_option_get(t, "log.retention")), &kept)) return;
+    if (!pl_is_queue(t) || !wr_parse_duration(wr_str_trim(wr_table_option_get(t, "log.retention")), &kept)) return;
     if (c->retention_us > kept) {
         wr_diags_add(diags, WR_SEV_ERROR, "WR348", option_at(t, "contract.retention"), "table '%.*s': 'contract.retention' promises more than 'log.retention' keeps", WR_FMT(c->table));
         wr_diags_hint(diags, "raise 'log.retention', or promise less");

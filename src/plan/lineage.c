@@ -149,7 +149,7 @@ static bool carry(const wr_lineage *x, const wr_pnode *n, uint32_t input, const 
             if (x->of[n->index].same[input][i] == (int32_t)cols[k]) key[k] = i, found = true;
         if (!found) return false;
     }
-    *out = (wr_arrival){WR_ORDER_KEY, n_cols, key};
+    *out = (wr_arrival){.order = WR_ORDER_KEY, .n_key = n_cols, .key = key};
     return true;
 }
 
@@ -160,13 +160,25 @@ static bool same_arrival(wr_arrival a, wr_arrival b) {
     return true;
 }
 
+static wr_arrival lost(const wr_pnode *at, const char *why) { return (wr_arrival){.at = at, .lost = why}; }
+
 static wr_arrival union_order(const wr_lineage *x, const wr_pnode *n) { /* partitions stay partitions; one key may come from both sides at once */
     wr_arrival a = n->n_union ? x->of[n->union_inputs[0].node->index].arrival : (wr_arrival){0};
     for (uint32_t k = 0; k < n->n_union; k++) {
         wr_arrival b = x->of[n->union_inputs[k].node->index].arrival;
-        if (n->union_inputs[k].exchange != WR_X_FORWARD || !same_arrival(a, b) || b.order != WR_ORDER_PARTITION) return (wr_arrival){0};
+        if (b.order == WR_ORDER_NONE) return b;
+        if (n->union_inputs[k].exchange != WR_X_FORWARD || !same_arrival(a, b) || b.order != WR_ORDER_PARTITION) return lost(n, "rows of its inputs come together as they are ready, so what happens to one key in one of them may overtake what happens to it in another");
     }
     return a;
+}
+
+static bool all_in(const uint32_t *some, uint32_t n_some, const uint32_t *all, uint32_t n_all) {
+    for (uint32_t i = 0; i < n_some; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < n_all; k++) found |= some[i] == all[k];
+        if (!found) return false;
+    }
+    return true;
 }
 
 static wr_arrival order_of(const wr_lineage *x, const wr_pnode *n) {
@@ -177,12 +189,22 @@ static wr_arrival order_of(const wr_lineage *x, const wr_pnode *n) {
     const wr_pinput *in = &n->inputs[0];
     wr_arrival       was = x->of[in->node->index].arrival;
     if (n->kind == WR_P_SINK || n->kind == WR_P_VIEW) return was; /* whatever way: rows of one worker stay in order */
-    if (n->kind == WR_P_SPREAD) return (wr_arrival){0};
-    if (n->kind == WR_P_LOOKUP_JOIN && !n->lookup.opts.ordered) return (wr_arrival){0};
-    if (in->exchange == WR_X_GATHER || n->single) return (wr_arrival){.order = WR_ORDER_ALL};
-    if (in->exchange == WR_X_HASH) return carry(x, n, 0, in->keys, in->n_keys, &out) ? out : (wr_arrival){0};
-    if (was.order == WR_ORDER_KEY) return carry(x, n, 0, was.key, was.n_key, &out) ? out : (wr_arrival){0};
-    return was;
+    if (n->kind == WR_P_SPREAD) return lost(n, "a hot key is split: several workers have a part of its rows");
+    if (n->kind == WR_P_LOOKUP_JOIN && !n->lookup.opts.ordered) return lost(n, "rows go on as their answers come: 'table.exec.async-lookup.output-mode' lets them overtake each other");
+    if (in->exchange == WR_X_GATHER || n->single) return (wr_arrival){.order = WR_ORDER_ALL, .at = n};
+    bool last_wins = n->kind == WR_P_KEEP || n->kind == WR_P_NORMALIZE; /* what came last of a key stays: nothing is put right that came the wrong way round */
+    if (last_wins && was.order == WR_ORDER_NONE) return was;
+    if (last_wins && was.order == WR_ORDER_KEY && in->exchange == WR_X_HASH && !all_in(was.key, was.n_key, in->keys, in->n_keys)) return lost(n, "rows of one key come from several workers, which had other keys");
+    if (in->exchange == WR_X_HASH) {
+        if (!carry(x, n, 0, in->keys, in->n_keys, &out)) return lost(n, "rows are spread over the workers by a key that is not among its columns afterwards");
+        out.at = n;
+        out.if_partitioned = last_wins && (was.order == WR_ORDER_PARTITION || was.if_partitioned);
+        return out;
+    }
+    if (was.order != WR_ORDER_KEY) return was;
+    if (!carry(x, n, 0, was.key, was.n_key, &out)) return lost(n, "the columns that rows are spread by are left out here, or changed");
+    out.at = was.at, out.if_partitioned = was.if_partitioned;
+    return out;
 }
 
 /* ---- public ---- */

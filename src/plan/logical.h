@@ -307,6 +307,7 @@ tinfo *pl_table_info(pl *p, const wr_table *table);
 wr_str pl_refused(const wr_pnode *n, const wr_table **of, wr_str *to, const wr_table **letters);
 bool   pl_letters(pl *p, tinfo *ti); /* letters.c: finds and checks ti->letters; false: a diagnostic was added */
 wr_str pl_table_option(const wr_table *t, const char *key);
+bool      pl_is_queue(const wr_table *table); /* of messages in partitions: contract_plan.c */
 /* overload.c: sources that leave rows out when more comes than can be worked on. */
 bool   pl_overload(pl *p, tinfo *ti);               /* false: a diagnostic was added */
 wr_str pl_sheds(const wr_pnode *n);                 /* its policy; '' if it waits */
