@@ -97,6 +97,12 @@ static double waiting_share(const look *l, const wr_pnode *p, wr_spent what) {
     return n > 0 ? WR_MIN(sum / n, 1.0) : 0;
 }
 
+static bool rows_wait(const wr_job_status *s) {
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (s->nodes[i].queued_bytes) return true;
+    return false;
+}
+
 static void judge_sources(look *l, wr_why *out) {
     out->waiting = 1;
     for (uint32_t i = 0; i < l->now->n_sources; i++) {
@@ -107,6 +113,7 @@ static void judge_sources(look *l, wr_why *out) {
         if (waits <= out->waiting) out->waiting = waits, out->blocked = waiting_share(l, s->node, WR_WAIT_ROOM), l->held = s->node;
         l->n_running++;
     }
+    if (!l->n_running && rows_wait(l->before) && rows_wait(l->now)) out->waiting = 0, l->n_running = 1; /* all is read, and not worked off */
     out->limited = l->n_running && out->waiting < KEEPS_UP;
 }
 
@@ -320,6 +327,7 @@ static bool is_memory(const look *l, const wr_pnode *top, wr_culprit *out) {
     if (!b->limit_bytes || (l->memory < HELD && !tier && b->level < 2)) return false;
     const wr_pnode *p = tier ? top : largest(l);
     if (!p) p = l->held;
+    if (!p) return false;
     wr_sbuf limit = {0}, state = {0};
     wr_text_size(b->limit_bytes, &limit);
     wr_text_size(l->now->nodes[p->index].account_bytes, &state);

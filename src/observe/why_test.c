@@ -14,7 +14,7 @@ typedef struct fixture {
     uint64_t     spent[N][WORKERS][WR_SPENT_COUNT], in[N], out[N];
     double       fill[N];
     wr_prog_cost calls[N];
-    bool         hot;
+    bool         hot, ended;
     int64_t      now_us;
 } fixture;
 
@@ -47,11 +47,11 @@ static void see(fixture *f) {
     s.sources = wr_new_n(s.arena, wr_source_status, 1);
     s.workers = wr_new_n(s.arena, wr_worker_status, WORKERS);
     s.hot = wr_new_n(s.arena, wr_hot_key, 1);
-    s.sources[0] = (wr_source_status){.node = &f->nodes[SOURCE], .watermark_us = WR_TIME_MIN};
+    s.sources[0] = (wr_source_status){.node = &f->nodes[SOURCE], .watermark_us = WR_TIME_MIN, .ended = f->ended};
     if (f->hot) s.hot[s.n_hot++] = (wr_hot_key){.node = &f->nodes[AGG], .key = "k=7", .share = 0.9, .fair_share = 0.5, .n_workers = WORKERS};
     for (uint32_t i = 0; i < N; i++) {
         wr_node_status *n = &s.nodes[i];
-        *n = (wr_node_status){.node = &f->nodes[i], .lives = i == SINK ? 1 : 3, .chained = i == CALC, .queue_fill = f->fill[i], .watermark_us = WR_TIME_MIN};
+        *n = (wr_node_status){.node = &f->nodes[i], .lives = i == SINK ? 1 : 3, .chained = i == CALC, .queue_fill = f->fill[i], .queued_bytes = f->fill[i] > 0 ? 1000 : 0, .watermark_us = WR_TIME_MIN};
         n->on = wr_new_n(s.arena, wr_instance_status, WORKERS);
         n->ledger.in[0] = f->in[i], n->ledger.out = f->out[i], n->usage.calls = f->calls[i];
         for (uint32_t k = 0; k < WORKERS; k++) memcpy(n->on[k].spent_ns, f->spent[i][k], sizeof n->on[k].spent_ns);
@@ -109,6 +109,17 @@ static void test_a_busy_worker_waits_for_no_input(void **state) {
     f.hot = true, f.fill[AGG] = 1;
     PASS(&f, 100, {SOURCE, WR_WAIT_INPUT, {97, 0}}, {SOURCE, WR_WAIT_ROOM, {0, 97}}, {AGG, WR_SPENT_WORK, {98, 2}});
     expect(&f, WR_WHY_HOT_KEY, AGG);
+    tear_down(&f);
+}
+
+/* The input has ended, and what was read lies in front of the sink. */
+static void test_after_the_end_of_input(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f);
+    f.ended = true, f.fill[SINK] = 1;
+    PASS(&f, 100, {AGG, WR_WAIT_ROOM, {97, 97}}, {SINK, WR_WAIT_OUTSIDE, {98, 0}});
+    expect(&f, WR_WHY_SINK, SINK);
     tear_down(&f);
 }
 
@@ -191,7 +202,7 @@ static void test_reports(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_waiting_accuses_nobody), cmocka_unit_test(test_a_busy_worker_waits_for_no_input), cmocka_unit_test(test_the_sink_and_not_who_waits_for_it), cmocka_unit_test(test_operator_function_fan_out),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_waiting_accuses_nobody), cmocka_unit_test(test_after_the_end_of_input), cmocka_unit_test(test_a_busy_worker_waits_for_no_input), cmocka_unit_test(test_the_sink_and_not_who_waits_for_it), cmocka_unit_test(test_operator_function_fan_out),
                                        cmocka_unit_test(test_one_key), cmocka_unit_test(test_reports)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * Input      the first byte says what is put around the rest: 0 nothing (it is the request), 1 GET of /api/ and the rest, 2 GET of the parameters of a view, 3 GET of the changes of one,
  *            4 POST of the rest to /api/query, 5 the rest as SQL in such a body, 6 the rest as the token that a user sends to the server that wants one, 7 POST to /api/replay.
  * Streams    changes never end: the client goes away after what came at once, as browsers do.                                                                      */
+#include "fuzzing.h"
 #include "serve/serve.h"
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -62,21 +57,6 @@ static void start(void) {
     while (!__atomic_load_n(&running, __ATOMIC_ACQUIRE)) usleep(1000);
 }
 
-static int connect_to(const wr_serve *serve) {
-    static uint32_t    n;
-    struct sockaddr_in to = {.sin_family = AF_INET};
-    to.sin_addr.s_addr = htonl(serve == open_one ? INADDR_LOOPBACK : INADDR_LOOPBACK + 1);
-    to.sin_port = htons((uint16_t)strtoul(strrchr(wr_serve_address(serve), ':') + 1, NULL, 10));
-    for (int attempt = 0; attempt < 20; attempt++) { /* a signal of the fuzzer's clock may come between */
-        struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK + n++ % 60000)}; /* closed connections keep their ports for a minute */
-        int                fd = socket(AF_INET, SOCK_STREAM, 0);
-        if (fd >= 0 && bind(fd, (const struct sockaddr *)&from, sizeof from) == 0 && connect(fd, (const struct sockaddr *)&to, sizeof to) == 0) return fd;
-        perror("connect");
-        if (fd >= 0) close(fd);
-    }
-    abort();
-}
-
 static void add_target(wr_str rest, wr_sbuf *out) { /* what may stand in a request line */
     for (size_t i = 0; i < rest.len; i++)
         if ((unsigned char)rest.ptr[i] > ' ') wr_sbuf_addc(out, rest.ptr[i]);
@@ -120,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!size || size > 65536) return 0;
     uint8_t kind = data[0] & 7;
     request_of(kind, (wr_str){(const char *)data + 1, size - 1}, &request);
-    int            fd = connect_to(kind == 6 ? closed_one : open_one);
+    int            fd = fuzz_connect(wr_serve_address(kind == 6 ? closed_one : open_one));
     struct timeval soon = {.tv_usec = kind == 3 || kind == 0 ? 2000 : 500000};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
     (void)!send(fd, request.at, request.len, MSG_NOSIGNAL);
