@@ -91,7 +91,7 @@ static void take_row(wr_session *s, const place *from, const int *column, const 
     }
     wr_letter_row l = {.id = t[WR_LETTER_ID], .table = t[WR_LETTER_TABLE], .partition = t[WR_LETTER_PARTITION], .code = t[WR_LETTER_CODE], .reason = t[WR_LETTER_REASON],
                        .raw = bytes_of(s, t[WR_LETTER_RAW], t[WR_LETTER_RAW_BASE64]), .key = bytes_of(s, t[WR_LETTER_KEY], t[WR_LETTER_KEY_BASE64]), .context = t[WR_LETTER_CONTEXT],
-                       .state = t[WR_LETTER_STATE], .job_version = t[WR_LETTER_JOB_VERSION], .of_sink = wr_str_eq(t[WR_LETTER_ORIGIN], WR_STR("sink")), .offset = offset, .line = line, .at_us = at};
+                       .state = t[WR_LETTER_STATE], .job_version = t[WR_LETTER_JOB_VERSION], .of_sink = wr_str_eq(t[WR_LETTER_ORIGIN], WR_STR("sink")), .of_join = wr_str_eq(t[WR_LETTER_ORIGIN], WR_STR("join")), .offset = offset, .line = line, .at_us = at};
     if (!t[WR_LETTER_ORIGIN].ptr && l.id.ptr && l.id.len > l.table.len && l.id.ptr[l.table.len] == '#') l.of_sink = true;
     if (complete(s, from, &l)) wr_arr_push(&out->list, l);
     else out->n_unreadable++;
@@ -247,6 +247,11 @@ static void set_aside(wr_letters *letters, wr_letters *rest, uint32_t **index) {
     *index = wr_calloc(letters->list.n + 1, sizeof **index);
     for (uint32_t i = 0; i < letters->list.n; i++) {
         wr_letter_row *l = &letters->list.at[i];
+        if (l->of_join) {
+            l->outcome = WR_AGAIN_CANNOT;
+            l->told = WR_STR("a row that left a join without a partner is no record of a table: there is nothing to put back");
+            continue;
+        }
         if (!l->of_sink && wr_str_eq(l->code, WR_STR("54000"))) {
             l->outcome = WR_AGAIN_CANNOT;
             l->told = WR_STR("the record was too long: the letter holds its beginning only ('max-record-bytes')");

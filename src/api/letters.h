@@ -9,7 +9,7 @@
 
 typedef struct wr_letter_row {
     wr_str  id, table, partition, code, reason, raw, key, context, state, job_version;
-    bool    of_sink;
+    bool    of_sink, of_join;
     int64_t offset, line, at_us;       /* -1, -1, WR_TIME_MIN: not known */
     wr_again_outcome outcome;
     wr_str  told;                      /* why it was not put in */

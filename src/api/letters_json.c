@@ -23,7 +23,7 @@ static void bytes_member(wr_sbuf *out, const char *key, const char *key64, wr_st
 void wr_letter_json(const wr_letter_row *l, bool outcome, wr_sbuf *out) {
     wr_sbuf_addc(out, '{');
     member(out, "id", l->id);
-    member(out, "origin", l->of_sink ? WR_STR("sink") : WR_STR("source"));
+    member(out, "origin", l->of_join ? WR_STR("join") : l->of_sink ? WR_STR("sink") : WR_STR("source"));
     member(out, "table_name", l->table), member(out, "partition_name", l->partition);
     if (l->offset >= 0) wr_sbuf_printf(out, ",\"record_offset\":%" PRId64, l->offset);
     if (l->line >= 0) wr_sbuf_printf(out, ",\"record_line\":%" PRId64, l->line);

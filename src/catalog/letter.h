@@ -7,7 +7,7 @@
 
 typedef enum wr_letter_field {
     WR_LETTER_ID,          /* of a source's: TABLE/PARTITION@OFFSET: the record's place, the same whenever it is read; of a sink's: TABLE#STATE-EPOCH-NUMBER */
-    WR_LETTER_ORIGIN,      /* 'source' or 'sink' */
+    WR_LETTER_ORIGIN,      /* 'source', 'sink' or 'join': a row that left a join without a partner (partition_name: its side) */
     WR_LETTER_TABLE, WR_LETTER_PARTITION, WR_LETTER_OFFSET, WR_LETTER_LINE,
     WR_LETTER_CODE, WR_LETTER_REASON,
     WR_LETTER_RAW, WR_LETTER_RAW_BASE64, WR_LETTER_KEY, WR_LETTER_KEY_BASE64,
@@ -21,8 +21,8 @@ typedef enum wr_letter_field {
 typedef struct wr_letter_column { const char *name; wr_tid type; const char *doc; } wr_letter_column; /* VARCHAR: BYTES is fine too */
 static const wr_letter_column wr_letter_columns[WR_LETTER_FIELDS] = {
     [WR_LETTER_ID] = {"id", WR_T_VARCHAR, "identity of the refused record: replaying goes by it"},
-    [WR_LETTER_ORIGIN] = {"origin", WR_T_VARCHAR, "'source' or 'sink'"},
-    [WR_LETTER_TABLE] = {"table_name", WR_T_VARCHAR, "the table that refused it"},
+    [WR_LETTER_ORIGIN] = {"origin", WR_T_VARCHAR, "'source', 'sink' or 'join'"},
+    [WR_LETTER_TABLE] = {"table_name", WR_T_VARCHAR, "the table that refused it; the join that it left"},
     [WR_LETTER_PARTITION] = {"partition_name", WR_T_VARCHAR, "file, or topic and partition"},
     [WR_LETTER_OFFSET] = {"record_offset", WR_T_BIGINT, "byte in the file, or offset of the message"},
     [WR_LETTER_LINE] = {"record_line", WR_T_BIGINT, "line in the file, from 1"},

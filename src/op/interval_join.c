@@ -52,11 +52,14 @@ static int64_t late_mark(const interval_join *j, int64_t w, int64_t t) {
 static bool emits_unmatched(const interval_join *j, uint32_t side) {
     return wr_join_pads(j->base.kind, side) || (j->base.kind == WR_JOIN_ANTI && side == 0);
 }
-static void count_unmatched(interval_join *j, uint32_t side, bool late, uint64_t hash, int64_t t, wr_near near) {
+/* stored: NULL: it is `row` of the batch that probes. */
+static void count_unmatched(interval_join *j, uint32_t side, bool late, uint64_t hash, int64_t t, wr_near near, const wr_join_row *stored, uint32_t row) {
     wr_reason reason = side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT;
     if (late && !emits_unmatched(j, side)) reason = WR_REASON_LATE;
     j->base.op.ctx->ledger->dropped[reason]++, j->base.op.ctx->ledger->lost[side]++;
-    if (reason != WR_REASON_LATE) wr_join_missed(&j->misses, side, hash, t, near);
+    if (reason != WR_REASON_LATE) near = wr_join_missed(&j->misses, side, hash, t, near);
+    if (stored) wr_join_lost_stored(&j->base, side, reason, near, 1, stored);
+    else wr_join_lost(j->base.op.ctx, side, reason, near, j->o.batch, row);
 }
 
 /* ---- probing ---- */
@@ -200,11 +203,11 @@ static wr_status finish_row(interval_join *j, uint32_t side, uint32_t row, int64
     bool    null_key = !other;
     wr_near near = null_key ? (wr_near){.why = WR_MISS_NULL_KEY} : wr_near_of(wr_near_marked(j->hit[row]), near_held(j, side, other, t));
     if (!emits_unmatched(j, side)) {
-        if (null_key) j->base.op.ctx->ledger->dropped[WR_REASON_NULL_KEY]++, j->base.op.ctx->ledger->lost[side]++;
-        else count_unmatched(j, side, w != WR_TIME_MIN, j->probe.hash[row], t, near);
+        if (null_key) j->base.op.ctx->ledger->dropped[WR_REASON_NULL_KEY]++, j->base.op.ctx->ledger->lost[side]++, wr_join_lost(j->base.op.ctx, side, WR_REASON_NULL_KEY, near, j->o.batch, row);
+        else count_unmatched(j, side, w != WR_TIME_MIN, j->probe.hash[row], t, near, NULL, row);
         return WR_OK;
     }
-    count_unmatched(j, side, false, null_key ? 0 : j->probe.hash[row], t, near);
+    count_unmatched(j, side, false, null_key ? 0 : j->probe.hash[row], t, near, NULL, row);
     wr_join_out_pair(&j->o, row, NULL, WR_KIND_INSERT, late_mark(j, w, t));
     return wr_join_out_full(&j->o) ? wr_join_out_emit(&j->o, out, err) : WR_OK;
 }
@@ -296,7 +299,7 @@ static wr_status evict(interval_join *j, uint32_t side, keyed *k, uint32_t slot,
         }
         j->base.op.ctx->ledger->kept[side]--;
         wr_near near = wr_near_of(wr_near_marked(row->mark), near_held(j, side, &k->buf[!side], row->time_us));
-        count_unmatched(j, side, row->wm_us != WR_TIME_MIN, wr_kmap_hash(j->map, slot), row->time_us, near);
+        count_unmatched(j, side, row->wm_us != WR_TIME_MIN, wr_kmap_hash(j->map, slot), row->time_us, near, row, 0);
         if (!emits_unmatched(j, side)) {
             wr_join_row_free(j->base.heap, row);
             continue;

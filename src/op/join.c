@@ -169,6 +169,7 @@ static wr_status end_item(join *j, wr_err *err) {
     if (slot == WR_SLOT_NONE) {
         if (emits) count_unmatched(j, j->side, 1);
         else count(j, j->side, WR_REASON_NULL_KEY, 1);
+        wr_join_lost(j->base.op.ctx, j->side, emits ? (j->side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT) : WR_REASON_NULL_KEY, (wr_near){.why = WR_MISS_NULL_KEY}, j->batch, row);
     } else if (j->adds) {
         store_own(j, slot);
     } else {
@@ -262,6 +263,7 @@ static wr_status expire_key(join *j, uint32_t side, uint32_t slot, wr_err *err) 
             continue;
         }
         count(j, side, WR_REASON_EXPIRED, row->count - row->mark);
+        wr_join_lost_stored(&j->base, side, WR_REASON_EXPIRED, (wr_near){0}, row->count - row->mark, row);
         j->base.op.ctx->ledger->kept[side] -= row->count - row->mark;
         wr_join_set_remove(j->base.heap, set, row, set->at[i].hash); /* moves the last one here */
         wr_join_row_free(j->base.heap, row);
@@ -355,6 +357,7 @@ static wr_status end_of_input(join *j, wr_err *err) {
                 for (uint32_t i = 0; i < k->set[s].n; i++) {
                     wr_join_row *row = k->set[s].at[i].row;
                     count_unmatched(j, s, row->count - row->mark);
+                    wr_join_lost_stored(&j->base, s, s ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT, (wr_near){0}, row->count - row->mark, row);
                     j->base.op.ctx->ledger->kept[s] -= row->count - row->mark;
                     row->mark = row->count;
                 }

@@ -159,7 +159,10 @@ uint32_t wr_near_mark(wr_near near);
 wr_near  wr_near_marked(uint32_t mark);
 /* The nearest of the rows that have gone without a partner; it is told as well that this one came. */
 wr_near  wr_join_gone_near(wr_join_misses *m, uint32_t side, uint64_t hash, int64_t t);
-void     wr_join_missed(wr_join_misses *m, uint32_t side, uint64_t hash, int64_t t, wr_near near); /* counts; hash: of the key */
+wr_near  wr_join_missed(wr_join_misses *m, uint32_t side, uint64_t hash, int64_t t, wr_near near); /* counts, and gives what it counted; hash: of the key */
+/* Gives ctx->lost, if there is one, a row of a batch of that side, or a stored row of it. */
+void     wr_join_lost(const wr_op_ctx *ctx, uint32_t side, wr_reason reason, wr_near near, const wr_batch *batch, uint32_t row);
+void     wr_join_lost_stored(const wr_join_base *base, uint32_t side, wr_reason reason, wr_near near, uint64_t copies, const wr_join_row *row);
 void     wr_join_misses_free(wr_join_misses *m);
 
 /* ---- output ---- */

@@ -59,8 +59,8 @@ wr_near wr_join_gone_near(wr_join_misses *m, uint32_t side, uint64_t hash, int64
     return wr_near_between(side, t, g->time_us, m->lower_us, m->upper_us);
 }
 
-void wr_join_missed(wr_join_misses *m, uint32_t side, uint64_t hash, int64_t t, wr_near near) {
-    if (!m->ctx->detail) return;
+wr_near wr_join_missed(wr_join_misses *m, uint32_t side, uint64_t hash, int64_t t, wr_near near) {
+    if (!m->ctx->detail) return near;
     if (near.why != WR_MISS_NULL_KEY) {
         near = wr_near_of(near, wr_join_gone_near(m, side, hash, t));
         if (!m->gone) {
@@ -70,6 +70,24 @@ void wr_join_missed(wr_join_misses *m, uint32_t side, uint64_t hash, int64_t t, 
         *place(m, hash, side) = (gone){hash, t, near.us, near.why, near.end, 1};
     }
     count(m, side, near, false);
+    return near;
+}
+
+void wr_join_lost(const wr_op_ctx *ctx, uint32_t side, wr_reason reason, wr_near near, const wr_batch *batch, uint32_t row) {
+    if (!ctx->lost) return;
+    if (reason == WR_REASON_NULL_KEY) near.why = WR_MISS_NULL_KEY;
+    ctx->lost(ctx->lost_arg, &(wr_lost){side, reason, (wr_miss)near.why, near.end != 0, near.us, 1, batch, row});
+}
+
+void wr_join_lost_stored(const wr_join_base *base, uint32_t side, wr_reason reason, wr_near near, uint64_t copies, const wr_join_row *row) {
+    const wr_op_ctx    *ctx = base->op.ctx;
+    const wr_join_side *s = &base->side[side];
+    if (!ctx->lost || !copies) return;
+    wr_batch *one = wr_batch_new(s->n_cols, 1024);
+    one->n_rows = 1;
+    wr_join_decode(s, &row, 1, one->cols, one->mem);
+    ctx->lost(ctx->lost_arg, &(wr_lost){side, reason, (wr_miss)near.why, near.end != 0, near.us, copies, one, 0});
+    wr_batch_unref(one);
 }
 
 void wr_join_misses_free(wr_join_misses *m) {

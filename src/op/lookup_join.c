@@ -11,6 +11,7 @@
  * Bound      opts.capacity questions and UNDER_WAY_BYTES: then the operator asks for no more rows.
  * Thread     the worker that owns the key group; the asker's threads see questions only.                                  */
 #include "base/hash.h"
+#include "op/join_common.h"
 #include "op/kept.h"
 #include "op/lookup_cache.h"
 
@@ -281,7 +282,9 @@ static uint32_t judge(lookup_join *j, entry *e, const uint8_t *pass, uint16_t *k
         if (p->pad) {
             if (e->passed[p->live]) continue;
             bool null_key = e->key_of[p->live] == NO_KEY;
-            count(j, null_key && j->opts.kind == WR_JOIN_INNER ? WR_REASON_NULL_KEY : WR_REASON_UNMATCHED_LEFT);
+            wr_reason reason = null_key && j->opts.kind == WR_JOIN_INNER ? WR_REASON_NULL_KEY : WR_REASON_UNMATCHED_LEFT;
+            count(j, reason);
+            wr_join_lost(j->op.ctx, 0, reason, (wr_near){.why = null_key ? WR_MISS_NULL_KEY : WR_MISS_NO_PARTNER}, e->batch, p->row);
             if (j->opts.kind != WR_JOIN_LEFT) continue;
         } else {
             if (!pass[i]) continue;

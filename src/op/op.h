@@ -49,6 +49,18 @@ typedef struct wr_ledger {      /* one per operator instance; summed by reports;
 } wr_ledger;
 void wr_ledger_add(wr_ledger *into, const wr_ledger *from);
 
+/* A row that leaves a join without ever having had a partner, whether or not it comes out padded. */
+typedef struct wr_lost {
+    uint32_t        side;
+    wr_reason       reason;     /* UNMATCHED_*, LATE, NULL_KEY, EXPIRED */
+    wr_miss         why;
+    bool            below;      /* WR_MISS_OUTSIDE: the closest partner is before the interval, else behind it; by so much: */
+    int64_t         us;
+    uint64_t        copies;     /* equal rows */
+    const wr_batch *batch;      /* of the side's columns */
+    uint32_t        row;
+} wr_lost;
+
 typedef struct wr_op_ctx {      /* owned by the runtime, outlives the operator */
     wr_world    *world;         /* for wr_prog_new only */
     wr_account  *acct;
@@ -65,6 +77,8 @@ typedef struct wr_op_ctx {      /* owned by the runtime, outlives the operator *
     /* Said by operators with on_step: */
     bool         waiting;       /* rows are under way inside: neither the end of input nor idleness may pass them */
     bool         stalled;       /* no more rows for now */
+    void       (*lost)(void *arg, const wr_lost *row); /* joins: gets the rows; NULL: they are only counted */
+    void        *lost_arg;
 } wr_op_ctx;
 
 typedef struct wr_out wr_out;   /* where an operator's batches go; implemented by run/ and by tests */

@@ -72,13 +72,13 @@ static wr_status left_batch(temporal_join *j, wr_batch *batch, wr_err *err) {
     wr_join_probe      *p = &j->probe;
     /* A padded row with a NULL key waits for its turn like any other, under the key NULL, which has no versions. */
     wr_join_probe_split(p, &j->base, 0, batch, false, j->base.kind == WR_JOIN_LEFT);
-    for (uint32_t i = 0; i < p->n_null; i++) count(j, 0, WR_REASON_NULL_KEY);
+    for (uint32_t i = 0; i < p->n_null; i++) count(j, 0, WR_REASON_NULL_KEY), wr_join_lost(j->base.op.ctx, 0, WR_REASON_NULL_KEY, (wr_near){0}, batch, p->null[i]);
     WR_TRY(find_keys(j, 0, err));
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t row = p->sel[i];
         bool     no_time = wr_vec_is_null(&batch->cols[in->time_col], row);
         if (no_time && j->base.kind != WR_JOIN_LEFT) {
-            count(j, 0, WR_REASON_NULL_KEY);
+            count(j, 0, WR_REASON_NULL_KEY), wr_join_lost(j->base.op.ctx, 0, WR_REASON_NULL_KEY, (wr_near){0}, batch, row);
             continue;
         }
         keyed       *k = j->at[i];
@@ -241,16 +241,21 @@ static wr_join_row *version_for(keyed *k, const wr_join_row *left) {
 }
 
 static bool is_late(const temporal_join *j, const wr_join_row *left) { return j->base.kind == WR_JOIN_INNER && left->wm_us != WR_TIME_MIN; }
-static void left_unmatched(temporal_join *j, const wr_join_row *left) { count(j, 0, is_late(j, left) ? WR_REASON_LATE : WR_REASON_UNMATCHED_LEFT); }
+static wr_reason left_reason(const temporal_join *j, const wr_join_row *left) { return is_late(j, left) ? WR_REASON_LATE : WR_REASON_UNMATCHED_LEFT; }
+static void left_unmatched(temporal_join *j, const wr_join_row *left) { count(j, 0, left_reason(j, left)); }
 /* Why there was no version for it: deleted; not visible, as it came too late; the first one is later; or none is known. */
 static void why_unmatched(temporal_join *j, keyed *k, uint32_t slot, const wr_join_row *left) {
     wr_join_ent *ents = wr_join_buf_ents(&k->versions);
     uint32_t     at = left->time_us == WR_TIME_MAX ? k->versions.n : wr_join_buf_lower(&k->versions, left->time_us + 1);
     wr_near      near = {0};
-    if (is_late(j, left)) return;
+    if (is_late(j, left)) {
+        wr_join_lost_stored(&j->base, 0, WR_REASON_LATE, near, 1, left);
+        return;
+    }
     if (at) near.why = ents[at - 1].row->mark & WR_ROW_DELETED ? WR_MISS_DELETED : WR_MISS_LATE_PARTNER;
     else if (k->versions.n && left->time_us != WR_TIME_MIN) near = (wr_near){WR_MISS_OUTSIDE, 0, wr_sat_sub(ents[0].time_us, left->time_us)};
-    wr_join_missed(&j->misses, 0, wr_kmap_hash(j->map, slot), left->time_us, near);
+    near = wr_join_missed(&j->misses, 0, wr_kmap_hash(j->map, slot), left->time_us, near);
+    wr_join_lost_stored(&j->base, 0, WR_REASON_UNMATCHED_LEFT, near, 1, left);
 }
 
 /* Pads or drops the pairs that the residual refuses; keep[] gets the rows to emit. */
@@ -265,6 +270,7 @@ static uint32_t judge_pairs(temporal_join *j, wr_batch *built, const uint8_t *pa
             if (!(version->mark & WR_ROW_MATCHED)) version->mark |= WR_ROW_MATCHED, matched[1]++, count_open(j, -1);
         } else {
             left_unmatched(j, o->row[0][i]);
+            if (version) wr_join_lost_stored(&j->base, 0, left_reason(j, o->row[0][i]), (wr_near){.why = WR_MISS_CONDITION}, 1, o->row[0][i]);
             if (version && !is_late(j, o->row[0][i]) && j->misses.ctx->detail) j->misses.ctx->detail->misses[0][WR_MISS_CONDITION]++;
             if (j->base.kind != WR_JOIN_LEFT) continue;
             if (version)

@@ -86,9 +86,11 @@ static void drop_late(window_join *w, uint32_t side, const wr_batch *batch, wr_b
     for (uint32_t i = 0; i < live; i++) {
         uint32_t row = wr_batch_row(batch, i);
         int64_t  wm = batch->row_wm_us ? batch->row_wm_us[row] : WR_TIME_MIN;
-        if (wr_vec_is_null(&batch->cols[w->end_col[side]], row)) count(w, side, WR_REASON_NULL_KEY);
-        else if (wm != WR_TIME_MIN && wm >= wr_sat_sub(end_us(w, side, batch, row), CLOSES_BEFORE_END_US)) count(w, side, WR_REASON_LATE), count_window(w, end_us(w, side, batch, row), 0, 1, 0);
-        else w->sel[n++] = (uint16_t)row;
+        if (wr_vec_is_null(&batch->cols[w->end_col[side]], row)) count(w, side, WR_REASON_NULL_KEY), wr_join_lost(w->base.op.ctx, side, WR_REASON_NULL_KEY, (wr_near){0}, batch, row);
+        else if (wm != WR_TIME_MIN && wm >= wr_sat_sub(end_us(w, side, batch, row), CLOSES_BEFORE_END_US)) {
+            count(w, side, WR_REASON_LATE), count_window(w, end_us(w, side, batch, row), 0, 1, 0);
+            wr_join_lost(w->base.op.ctx, side, WR_REASON_LATE, (wr_near){0}, batch, row);
+        } else w->sel[n++] = (uint16_t)row;
     }
     view->sel = w->sel, view->n_sel = n;
 }
@@ -99,9 +101,12 @@ static wr_status null_keys(window_join *w, uint32_t side, wr_batch *batch, wr_ou
     for (uint32_t i = 0; i < p->n_null; i++) {
         if (!emits_unmatched(w, side)) {
             count(w, side, WR_REASON_NULL_KEY);
+            wr_join_lost(w->base.op.ctx, side, WR_REASON_NULL_KEY, (wr_near){0}, batch, p->null[i]);
             continue;
         }
-        count(w, side, side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT);
+        wr_reason reason = side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT;
+        count(w, side, reason);
+        wr_join_lost(w->base.op.ctx, side, reason, (wr_near){.why = WR_MISS_NULL_KEY}, batch, p->null[i]);
         wr_join_missed(&w->misses, side, 0, 0, (wr_near){.why = WR_MISS_NULL_KEY});
         wr_join_out_pair(&w->o, p->null[i], NULL, WR_KIND_INSERT, WR_TIME_MIN);
         if (wr_join_out_full(&w->o)) WR_TRY(wr_join_out_emit(&w->o, out, err));
@@ -221,10 +226,12 @@ static bool semi_match(const window_join *w, uint32_t side, const wr_join_row *r
 }
 
 /* Rows of the same key in the same window: the rest of ON refused them. Else the key may be in another window that has closed without it, or will. */
-static void unmatched(window_join *w, uint32_t side, const keyed *k) {
+static void unmatched(window_join *w, uint32_t side, const keyed *k, const wr_join_row *row) {
     uint64_t hash = wr_kmap_hash(w->map, w->windows.at[w->firing].slots.at[w->key_at]) >> 32; /* of the key alone, see spread_hash */
-    count(w, side, side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT), w->base.op.ctx->ledger->kept[side]--;
-    wr_join_missed(&w->misses, side, hash << 32 | hash, w->windows.at[w->firing].end_us, (wr_near){.why = k->buf[!side].n ? WR_MISS_CONDITION : WR_MISS_NO_PARTNER});
+    wr_reason reason = side ? WR_REASON_UNMATCHED_RIGHT : WR_REASON_UNMATCHED_LEFT;
+    count(w, side, reason), w->base.op.ctx->ledger->kept[side]--;
+    wr_near near = wr_join_missed(&w->misses, side, hash << 32 | hash, w->windows.at[w->firing].end_us, (wr_near){.why = k->buf[!side].n ? WR_MISS_CONDITION : WR_MISS_NO_PARTNER});
+    wr_join_lost_stored(&w->base, side, reason, near, 1, row);
 }
 
 /* Pads what had no partner (or emits what semi and anti keep) of one side of one key and counts it. */
@@ -234,7 +241,7 @@ static wr_status leftovers(window_join *w, uint32_t side, keyed *k, wr_out *out,
     while (w->i < buf->n) {
         wr_join_row *row = wr_join_buf_ents(buf)[w->i++].row;
         bool matched = row->mark & WR_ROW_MATCHED;
-        if (!matched) unmatched(w, side, k);
+        if (!matched) unmatched(w, side, k, row);
         if (!semi_match(w, side, row) && (matched || !emits_unmatched(w, side))) continue;
         wr_join_out_stored(&w->o, side ? NULL : row, side ? row : NULL, WR_KIND_INSERT, WR_TIME_MIN);
         if (!wr_join_out_full(&w->o)) continue;

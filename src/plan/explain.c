@@ -100,6 +100,7 @@ static void refused(const wr_job_plan *job, wr_sbuf *b) {
         else if (to.len) wr_sbuf_printf(b, "dead letters in the file %.*s\n", WR_FMT(to));
         else wr_sbuf_addz(b, "skipped and counted\n");
     }
+    if (job->unmatched_path.len) wr_sbuf_printf(b, "Rows that leave a join without a partner: letters in the file %.*s\n", WR_FMT(job->unmatched_path));
 }
 
 void wr_plan_explain(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out) {

@@ -79,6 +79,7 @@ struct node {                              /* one plan node on one worker */
     wr_sink        *sink;
     refuser        *refused;               /* sinks of tables: what 'on-error' says of rows; NULL: they fail the job */
     wr_refuse       refuse;                /* what the connector is given of it */
+    refuser        *lost;                  /* joins: where rows without a partner go; NULL: nowhere */
     uint64_t        letters_epoch;         /* that its dead letters belong to */
     uint64_t        sink_rows;             /* that it was given in this run */
     latency        *latency;               /* sinks and views: how long rows took (latency.c) */

@@ -153,7 +153,8 @@ static void put_number(wr_sbuf *out, int64_t n) {
 
 static void put_id(wr_job *job, refuser *r, uint64_t epoch, const letter *l, wr_sbuf *out) {
     wr_sbuf id = {0};
-    if (l->of_sink) wr_sbuf_printf(&id, "%.*s#%016" PRIx64 "-%" PRIu64 "-%" PRIu64, WR_FMT(r->table), job->letters->state, epoch, ++r->number);
+    if (l->of_join) wr_sbuf_printf(&id, "%.*s#%016" PRIx64 "-%" PRIu64 "-%u-%" PRIu64, WR_FMT(r->table), job->letters->state, epoch, l->worker, ++r->number);
+    else if (l->of_sink) wr_sbuf_printf(&id, "%.*s#%016" PRIx64 "-%" PRIu64 "-%" PRIu64, WR_FMT(r->table), job->letters->state, epoch, ++r->number);
     else if (l->name.ptr) wr_sbuf_printf(&id, "%.*s/%.*s@%.*s", WR_FMT(r->table), WR_FMT(l->partition), WR_FMT(l->name));
     else wr_sbuf_printf(&id, "%.*s/%.*s@%" PRId64, WR_FMT(r->table), WR_FMT(l->partition), l->offset);
     put_text(out, wr_sbuf_str(&id));
@@ -166,7 +167,7 @@ static void encode(wr_job *job, refuser *r, uint64_t epoch, const letter *l, wr_
     snprintf(state, sizeof state, "%016" PRIx64, job->letters->state);
     wr_str name = job->opts.job_name ? wr_str_of(job->opts.job_name) : job->plan->name;
     put_id(job, r, epoch, l, out);
-    put_text(out, l->of_sink ? WR_STR("sink") : WR_STR("source"));
+    put_text(out, l->of_join ? WR_STR("join") : l->of_sink ? WR_STR("sink") : WR_STR("source"));
     put_text(out, r->table), put_text(out, l->partition);
     put_number(out, l->offset), put_number(out, l->line);
     put_text(out, wr_str_of(l->code)), put_text(out, l->reason);
@@ -408,6 +409,43 @@ static wr_status box_for(wr_job *job, refuser *r, const wr_table *table, wr_span
     return table ? open_table(job, box, err) : open_file(job, box, at, err);
 }
 
+/* ---- rows that leave a join without a partner ---- */
+static void lost_row(void *arg, const wr_lost *l) {
+    static const wr_json_style style = {.sep = ' ', .exact = true};
+    node   *n = arg;
+    wr_sbuf raw = {0}, context = {0}, reason = {0};
+    wr_json_row(&n->p->inputs[l->side].node->schema, l->batch, l->row, NULL, &style, &raw);
+    wr_sbuf_addz(&context, "{\"join\":"), wr_sbuf_add_json(&context, wr_str_of(n->p->title));
+    wr_sbuf_printf(&context, ",\"kind\":\"%s\",\"why\":\"%s\"", wr_kind_text(wr_batch_kind(l->batch, l->row)), wr_miss_name(l->why));
+    if (l->reason == WR_REASON_LATE) wr_sbuf_addz(&reason, "late: its partners may have come and gone");
+    else if (l->reason == WR_REASON_EXPIRED) wr_sbuf_addz(&reason, "no partner before it was forgotten (table.exec.state.ttl)");
+    else wr_sbuf_addz(&reason, wr_miss_name(l->why));
+    if (l->why == WR_MISS_OUTSIDE) {
+        wr_sbuf_printf(&context, ",\"outside_us\":%" PRId64, l->below ? -l->us : l->us);
+        wr_sbuf_addz(&reason, ": the closest is "), wr_text_duration(l->us, &reason);
+        wr_sbuf_addz(&reason, l->below ? " before it" : " after it");
+    }
+    wr_sbuf_addc(&context, '}');
+    letter one = {.of_join = true, .worker = n->w->index, .partition = l->side ? WR_STR("right") : WR_STR("left"), .raw = wr_sbuf_str(&raw), .reason = wr_sbuf_str(&reason),
+                     .context = wr_sbuf_str(&context), .offset = -1, .line = -1, .code = wr_reason_name(l->reason)};
+    for (uint64_t i = 0; i < l->copies; i++) letters_add(n->w->job, n->lost, n->letters_epoch, &one);
+    wr_sbuf_free(&reason);
+    wr_sbuf_free(&context);
+    wr_sbuf_free(&raw);
+}
+
+static wr_status open_lost(wr_job *job, node *n, wr_err *err) {
+    switch (n->p ? n->p->kind : WR_P_SOURCE) {
+    case WR_P_INTERVAL_JOIN: case WR_P_TEMPORAL_JOIN: case WR_P_JOIN: case WR_P_WINDOW_JOIN: case WR_P_LOOKUP_JOIN: break;
+    default: return WR_OK;
+    }
+    n->lost = wr_new(job->arena, refuser);
+    *n->lost = (refuser){.policy = {.on_error = WR_ON_ERROR_DEAD_LETTER, .path = job->plan->unmatched_path}, .table = wr_str_of(n->p->id)};
+    WR_TRY(box_for(job, n->lost, NULL, n->p->at, err));
+    if (n->lost->box) n->ctx.lost = lost_row, n->ctx.lost_arg = n;
+    return WR_OK;
+}
+
 wr_status letters_open(wr_job *job, wr_err *err) {
     letters *ls = job->letters = wr_new(job->arena, letters);
     ls->lock = wr_mutex_new();
@@ -422,6 +460,7 @@ wr_status letters_open(wr_job *job, wr_err *err) {
             node *n = &job->workers[k].nodes[i];
             bool  muted = job->opts.muted && job->opts.muted[i];
             if (n->refused && !muted) WR_TRY(box_for(job, n->refused, n->p->sink.letters, n->p->sink.table->at, err));
+            if (job->plan->unmatched_path.len && !job->opts.muted) WR_TRY(open_lost(job, n, err));
         }
     return WR_OK;
 }

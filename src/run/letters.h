@@ -32,7 +32,8 @@ typedef struct refuser {              /* one table's: of a source, or of a sink'
 } refuser;
 
 typedef struct letter {
-    bool        of_sink;
+    bool        of_sink, of_join;
+    uint32_t    worker;                               /* of_join */
     wr_str      partition, raw, key, reason, context, name; /* ptr NULL: none; name: of the message, where its queue has no offsets */
     int64_t     offset, line;                         /* -1: none */
     const char *code;

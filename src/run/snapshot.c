@@ -137,6 +137,7 @@ wr_status snapshot_save(task *t, uint64_t epoch, wr_err *err) {
         wr_sbuf_free(&buf);
         WR_TRY(status);
         put_about(n);
+        n->letters_epoch = epoch + 1;
     }
     save_ledgers(n);
     note_times(job, n, begun);

@@ -121,7 +121,7 @@ static void choose(wr_letters *letters, const serve_ids *ids) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < letters->list.n; i++) {
         const wr_letter_row *l = &letters->list.at[i];
-        bool in_part = !l->of_sink && wr_str_eq(l->code, WR_STR("54000"));
+        bool in_part = l->of_join || (!l->of_sink && wr_str_eq(l->code, WR_STR("54000")));
         if (!in_part && is_wanted(ids, l->id)) letters->list.at[kept++] = *l;
     }
     letters->list.n = kept;
