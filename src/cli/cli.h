@@ -35,6 +35,7 @@ int cmd_log(int argc, char **argv);
 int cmd_users(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_contract(int argc, char **argv);
+int cmd_size(int argc, char **argv);
 int cmd_slo(int argc, char **argv);
 int cmd_story(int argc, char **argv);
 int cmd_lab(int argc, char **argv);
@@ -74,6 +75,8 @@ typedef struct watch_flags { const char *slo, *webhook, *otel; } watch_flags;
 typedef struct watch_kept { struct wr_slo_file *file; wr_sbuf webhook, otlp, headers; } watch_kept; /* for as long as the job runs */
 int  watch_open(struct wr_serve *serve, wr_session *session, const watch_flags *flags, bool json, watch_kept *kept);
 void watch_close(watch_kept *kept);
+
+wr_status load_prices(const char *path, wr_prices *prices, wr_err *err); /* explain.c: --prices FILE */
 
 /* common.c */
 typedef struct job_args {            /* options that run, explain and check share */

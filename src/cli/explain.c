@@ -47,7 +47,7 @@ static uint32_t n_jobs(const wr_session *session) {
     return n;
 }
 
-static wr_status load_prices(const char *path, wr_prices *prices, wr_err *err) {
+wr_status load_prices(const char *path, wr_prices *prices, wr_err *err) {
     wr_sbuf     text = {0};
     uint32_t    line;
     const char *why = "";

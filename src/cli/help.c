@@ -67,6 +67,25 @@ static const page pages[] = {
      "Tables, views and settings live as long as the shell. A query whose input ends runs like one of a database: it prints the rows that hold at its\n"
      "end, ORDER BY needs no LIMIT. One whose input does not end runs until Ctrl-C: on a terminal the table is drawn over as it changes, else every\n"
      "change is a line. INSERT INTO runs until its input ends.\n"},
+    {"size", "the log behind a job: partitions, disk, network, money, and how long a replay takes",
+     "usage: weir size [options] FILE...       each queue that the script reads: rates from 'stats.rows-per-second', bytes from 'stats.row-bytes' or its columns\n"
+     "       weir size --rate 5000/s --row 300B [options]      a log without a script\n"
+     "\n"
+     "      --rate N/s       rows a second              --row SIZE      bytes of a row on the wire\n"
+     "      --compression R  bytes on disk for each byte before compression, such as 0.4; default: 1\n"
+     "      --replication N  default: 3                 --retention 7d  how long the log keeps rows\n"
+     "      --tiered 1d      so long on the brokers' disks, the rest in an object store\n"
+     "      --consumers N    groups that read all of it; default: 1\n"
+     "      --replay 3d      so much is read again; default: 1 day. --consume-rate N/s: what the reader can do\n"
+     "      --zones N        default: 3                 --follower-fetch  consumers read from a replica in their zone\n"
+     "      --partitions N   --brokers N                else computed, with the reason\n"
+     "      --broker-disk SIZE  --broker-net RATE       of one broker; default: 2TB, 1250MB (a second, each way)\n"
+     "      --prices FILE    what it costs a month; examples/prices.conf is such a file\n"
+     "  -p, --workers N      readers of one group: partitions are at least that many\n"
+     "      --set NAME=VALUE --set KEY=VALUE   as with weir run\n"
+     "      --json\n"
+     "\n"
+     "Formulas and assumptions: docs/sizing.md.\n"},
     {"backfill", "outputs computed anew from history by a changed script, then put in place at once",
      "usage: weir backfill [options] STATE_DIR FILE...\n"
      "\n" SCRIPT_OPTIONS

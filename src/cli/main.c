@@ -21,7 +21,7 @@ static int cmd_version(void) {
 
 int main(int argc, char **argv) {
     static const struct { const char *name; int (*run)(int, char **); } commands[] = {
-        {"run", cmd_run}, {"sql", cmd_sql}, {"explain", cmd_explain}, {"check", cmd_check}, {"doctor", cmd_doctor}, {"contract", cmd_contract}, {"gen", cmd_gen}, {"fmt", cmd_fmt}, {"export", cmd_export}, {"upgrade", cmd_upgrade}, {"replay", cmd_replay}, {"backfill", cmd_backfill}, {"savepoint", cmd_savepoint}, {"slo", cmd_slo}, {"lab", cmd_lab}, {"story", cmd_story}, {"state", cmd_state}, {"ledger", cmd_ledger}, {"log", cmd_log}, {"users", cmd_users}, {"why", cmd_why}, {"top", cmd_top}, {"help", cmd_help},
+        {"run", cmd_run}, {"sql", cmd_sql}, {"explain", cmd_explain}, {"check", cmd_check}, {"doctor", cmd_doctor}, {"contract", cmd_contract}, {"gen", cmd_gen}, {"fmt", cmd_fmt}, {"export", cmd_export}, {"upgrade", cmd_upgrade}, {"replay", cmd_replay}, {"backfill", cmd_backfill}, {"savepoint", cmd_savepoint}, {"size", cmd_size}, {"slo", cmd_slo}, {"lab", cmd_lab}, {"story", cmd_story}, {"state", cmd_state}, {"ledger", cmd_ledger}, {"log", cmd_log}, {"users", cmd_users}, {"why", cmd_why}, {"top", cmd_top}, {"help", cmd_help},
         {"audit", cmd_audit},
     };
     if (argc < 2) {

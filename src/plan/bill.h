@@ -107,7 +107,7 @@ typedef struct wr_bill_watch {   /* what to count at one input of a stateful nod
     bool            merge;       /* a key counts once, in however many panes */
 } wr_bill_watch;
 typedef struct wr_prices {       /* a month has 730 hours */
-    double memory, disk, log, cross_zone;       /* a GiB-month; cross_zone: a GiB */
+    double memory, disk, log, object, cross_zone; /* a GiB-month; cross_zone: a GiB */
     double checkpoints_kept, log_hours, cross_zone_share;
     char   currency[16];
 } wr_prices;

@@ -173,7 +173,7 @@ static bool number(wr_str text, double *out) {
 bool wr_prices_parse(wr_str text, wr_prices *out, uint32_t *line, const char **why) {
     *out = (wr_prices){.checkpoints_kept = 2, .log_hours = 72, .cross_zone_share = 2.0 / 3, .currency = "USD"};
     const struct { const char *key; double *to; } keys[] = {
-        {"memory.gib-month", &out->memory}, {"disk.gib-month", &out->disk}, {"log.gib-month", &out->log}, {"cross-zone.gib", &out->cross_zone},
+        {"memory.gib-month", &out->memory}, {"disk.gib-month", &out->disk}, {"log.gib-month", &out->log}, {"object.gib-month", &out->object}, {"cross-zone.gib", &out->cross_zone},
         {"checkpoints.kept", &out->checkpoints_kept}, {"log.hours", &out->log_hours}, {"cross-zone.share", &out->cross_zone_share},
     };
     *line = 0;
@@ -200,7 +200,7 @@ bool wr_prices_parse(wr_str text, wr_prices *out, uint32_t *line, const char **w
         double *to = NULL;
         for (size_t i = 0; i < WR_COUNT_OF(keys); i++)
             if (wr_str_eq(key, wr_str_of(keys[i].key))) to = keys[i].to;
-        *why = "there is no such price: memory.gib-month, disk.gib-month, log.gib-month, cross-zone.gib, checkpoints.kept, log.hours, cross-zone.share, currency";
+        *why = "there is no such price: memory.gib-month, disk.gib-month, log.gib-month, object.gib-month, cross-zone.gib, checkpoints.kept, log.hours, cross-zone.share, currency";
         if (!to) return false;
         *why = "expected a number that is not negative";
         if (!number(value, to)) return false;
