@@ -2,12 +2,15 @@
  *
  * Output     contracts, findings: stdout; what is wrong with a script or a contract file: stderr. */
 #include "cli.h"
-#include "api/contract.h"
+#include "api/contract_report.h"
 #include <getopt.h>
 #include <signal.h>
 
+enum { OPT_AGAINST = OPT_GEN_FIRST, OPT_FAIL_ON, OPT_SVG };
+static struct { const char *against, *fail_on, *svg; } report_args; /* of `contract report` */
 static const struct option OPTIONS[] = {
-    {"set", required_argument, NULL, OPT_SET}, {"json", no_argument, NULL, OPT_JSON}, {"quiet", no_argument, NULL, 'q'}, {"help", no_argument, NULL, 'h'}, {0},
+    {"set", required_argument, NULL, OPT_SET}, {"json", no_argument, NULL, OPT_JSON}, {"quiet", no_argument, NULL, 'q'}, {"against", required_argument, NULL, OPT_AGAINST}, {"fail-on", required_argument, NULL, OPT_FAIL_ON},
+    {"svg", required_argument, NULL, OPT_SVG}, {"help", no_argument, NULL, 'h'}, {0},
 };
 
 /* -1: go on; else the exit code. */
@@ -19,7 +22,10 @@ static int parse(int argc, char **argv, job_args *args) {
         int code = 0;
         if (opt == 'h') return help_command(command, stdout), finish_stdout(CLI_OK);
         if (opt == ':' || opt == '?') return wrong_option(command, argv, opt);
-        job_option(args, command, opt, optarg, &code);
+        if (opt == OPT_AGAINST) report_args.against = optarg;
+        else if (opt == OPT_FAIL_ON) report_args.fail_on = optarg;
+        else if (opt == OPT_SVG) report_args.svg = optarg;
+        else job_option(args, command, opt, optarg, &code);
         if (code) return code;
     }
     job_files(args, argc, argv, optind);
@@ -218,6 +224,40 @@ static int diff(const job_args *args) {
     return code;
 }
 
+/* ---- contract report DIR ---- */
+
+/* --fail-on errors,breaks: CLI_FAILED if one of them is there. */
+static int judge_report(const wr_contract_report *r, int64_t now_us) {
+    wr_str list = wr_str_of(report_args.fail_on ? report_args.fail_on : ""), rule;
+    int    code = CLI_OK;
+    while (wr_str_next(&list, ',', &rule)) {
+        int64_t n = wr_contract_report_count(r, rule, now_us);
+        if (n < 0) return usage_error("contract", "--fail-on %.*s: there are errors, breaks, uncovered, orphans, producers, letters, unowned", WR_FMT(rule));
+        if (n) code = CLI_FAILED;
+    }
+    return code;
+}
+
+static int report(const job_args *args) {
+    wr_contract_report r;
+    wr_err             err = {0};
+    wr_sbuf            out = {0}, picture = {0};
+    if (args->files.n != 2) return usage_error("contract", "report takes one directory");
+    int64_t   now_us = wr_wall_us(wr_world_posix());
+    wr_status status = wr_contract_report_make(args->files.at[1], report_args.against, args->sets.at, args->sets.n, &r, &err);
+    int       code = status == WR_OK ? judge_report(&r, now_us) : CLI_REFUSED;
+    if (status == WR_OK && code != CLI_REFUSED) {
+        if (args->json) wr_contract_report_json(&r, now_us, &out);
+        else wr_contract_report_text(&r, now_us, &out);
+        fwrite(out.at, 1, out.len, stdout);
+        if (report_args.svg) wr_contract_report_svg(&r, &picture), status = wr_file_replace(wr_world_posix(), report_args.svg, wr_sbuf_str(&picture), &err);
+    }
+    if (status != WR_OK) print_err(&err, args->json), code = exit_code_of(status);
+    wr_sbuf_free(&out), wr_sbuf_free(&picture);
+    wr_contract_report_free(&r);
+    return code;
+}
+
 int cmd_contract(int argc, char **argv) {
     job_args args = {0};
     int      code = parse(argc, argv, &args);
@@ -226,6 +266,7 @@ int cmd_contract(int argc, char **argv) {
         signal(SIGPIPE, SIG_IGN);
         if (!strcmp(what, "check")) code = check(&args);
         else if (!strcmp(what, "diff")) code = diff(&args);
+        else if (!strcmp(what, "report")) code = report(&args);
         else code = make(&args, !strcmp(what, "needs"));
         code = finish_stdout(code);
     }
