@@ -1,6 +1,7 @@
-/* cli/export.c: `weir export flink`: the script for Flink on stdout, what differs on stderr. */
+/* cli/export.c: `weir export`: the script for Flink, or a table as what Druid or Pinot read it by; on stdout. What differs: stderr. */
 #include "cli.h"
 #include "api/export.h"
+#include "api/export_store.h"
 #include <getopt.h>
 
 static void tell(const char *path, const wr_export_notes *notes, bool json) {
@@ -49,18 +50,54 @@ static int export_file(const char *path, bool json) {
     return code;
 }
 
+static const wr_table *table_of(const wr_session *session, const char *name, int *code) {
+    const wr_catalog *catalog = wr_session_catalog(session);
+    uint32_t          n;
+    const wr_table   *t = NULL;
+    for (uint32_t i = 0; name && i < wr_catalog_count(catalog) && !t; i++)
+        if (wr_str_ieq(wr_catalog_at(catalog, i)->name, wr_str_of(name))) t = wr_catalog_at(catalog, i);
+    if (!name) t = wr_store_only_table(catalog, &n);
+    if (t) return t;
+    if (name) *code = usage_error("export", "the script has no table '%s'", name);
+    else *code = usage_error("export", n ? "the script has %u Kafka tables: say which with --table NAME" : "the script has no Kafka table (%u)", n);
+    return NULL;
+}
+
+static int export_store(wr_store store, const char *path, const char *name, bool json) {
+    job_args args = {.json = json};
+    int      code = CLI_OK;
+    wr_sbuf  out = {0};
+    wr_arr_push(&args.files, path);
+    wr_session *session = job_session(&args, "export", &code);
+    if (!session) return job_args_free(&args), code;
+    wr_status       status = wr_session_plan(session);
+    wr_diags       *diags = wr_session_diags(session);
+    const wr_table *t = status == WR_OK ? table_of(session, name, &code) : NULL;
+    if (t) diags->list.n = 0, status = wr_export_store(store, t, diags, &out); /* of the script's own remarks none is about the spec */
+    if (status != WR_OK || t) print_report(session, NULL, json);
+    if (t && status == WR_OK) fwrite(out.at, 1, out.len, stdout);
+    wr_sbuf_free(&out);
+    wr_session_free(session);
+    job_args_free(&args);
+    return status != WR_OK ? exit_code_of(status) : code;
+}
+
 int cmd_export(int argc, char **argv) {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {"table", required_argument, NULL, 't'}, {"help", no_argument, NULL, 'h'}, {0}};
+    const char *table = NULL;
     bool json = false;
     opterr = 0;
     optind = 1;
     for (int opt; (opt = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
         if (opt == 'h') return help_command("export", stdout), finish_stdout(CLI_OK);
-        if (opt != 'j') return wrong_option("export", argv, opt);
-        json = true;
+        if (opt == 't') table = optarg;
+        else if (opt == 'j') json = true;
+        else return wrong_option("export", argv, opt);
     }
     if (optind == argc) return usage_error("export", "for which engine? weir export flink FILE");
-    if (strcmp(argv[optind], "flink") != 0) return usage_error("export", "'%s' is not known; there is: flink", argv[optind]);
+    bool druid = !strcmp(argv[optind], "druid"), pinot = !strcmp(argv[optind], "pinot");
+    if (!druid && !pinot && strcmp(argv[optind], "flink") != 0) return usage_error("export", "'%s' is not known; there are: flink, druid, pinot", argv[optind]);
     if (optind + 2 != argc) return usage_error("export", "which file? '-' is the standard input");
+    if (druid || pinot) return finish_stdout(export_store(druid ? WR_STORE_DRUID : WR_STORE_PINOT, argv[optind + 1], table, json));
     return finish_stdout(export_file(argv[optind + 1], json));
 }

@@ -216,14 +216,15 @@ static const page pages[] = {
      "  -c, --check          print the names of such files; exit code 1 if there is one\n"
      "\n"
      "Only white space changes, and reserved words become upper case. Comments stay where they are.\n"},
-    {"export", "the same script for Flink, and what differs",
+    {"export", "the same script for Flink, and what differs; a topic's table for Druid or Pinot",
      "usage: weir export flink [--json] FILE\n"
+     "       weir export druid | pinot [--table NAME] FILE      the spec by which that store reads a Kafka table of the script\n"
      "\n"
      "  FILE                 an SQL script; - is standard input. ${NAME} stays as it is.\n"
      "      --json           what differs as one JSON document\n"
      "\n"
      "The script goes to stdout, what differs to stderr and, as comments, above the statements it is about. Options and settings that only\n"
-     "weir has are translated or left out; the SQL itself is Flink's already.\n"},
+     "weir has are translated or left out; the SQL itself is Flink's already. docs/analytical-stores.md: Druid, Pinot, ClickHouse.\n"},
     {"slo", "what is promised of a running job's tables, and whether it is kept",
      "usage: weir slo [--json] [--token TOKEN] TARGET\n"
      "\n"
