@@ -2,6 +2,7 @@
 #include "api/contract_report.h"
 #include "api/contract_report_parts.h"
 #include "api/internal.h"
+#include "type/datetime.h"
 #include <stdlib.h>
 
 static bool ends_with(wr_str path, const char *end) {
@@ -19,15 +20,30 @@ static void add_error(wr_contract_report *r, wr_str team, wr_str path, wr_sessio
 }
 
 /* ---- dead letters ---- */
-static uint64_t count_lines(const char *path) {
-    wr_sbuf  text = {0};
-    wr_err   err = {0};
-    uint64_t n = 0;
+/* When the first letter of a file was refused, which is the oldest: letters are added at the end. Else: WR_TIME_MIN. */
+static int64_t first_refused(wr_str text) {
+    static const wr_str NAME = {"\"refused_at\":\"", 14};
+    const char *nl = memchr(text.ptr, '\n', text.len), *at = memmem(text.ptr, nl ? (size_t)(nl - text.ptr) : text.len, NAME.ptr, NAME.len), *end;
+    int64_t     us;
+    int32_t     nanos;
+    bool        zoned;
+    if (!at || !(end = memchr(at + NAME.len, '"', (size_t)(text.ptr + text.len - at) - NAME.len))) return WR_TIME_MIN;
+    return wr_parse_timestamp((wr_str){at + NAME.len, (size_t)(end - at) - NAME.len}, &us, &nanos, &zoned) ? us : WR_TIME_MIN;
+}
+
+static wr_report_letters letters_in(const char *path, const wr_file_info *info) {
     enum { MOST = 64 << 20 };
-    if (wr_file_read_all(wr_world_posix(), path, MOST, &text, &err) == WR_OK)
-        for (size_t i = 0; i < text.len; i++) n += text.at[i] == '\n';
+    wr_report_letters l = {.n = UINT64_MAX, .oldest_us = info->mtime_us}; /* too long to be counted */
+    wr_sbuf           text = {0};
+    wr_err            err = {0};
+    if (wr_file_read_all(wr_world_posix(), path, MOST, &text, &err) == WR_OK) {
+        int64_t first = first_refused(wr_sbuf_str(&text));
+        l.n = 0;
+        for (size_t i = 0; i < text.len; i++) l.n += text.at[i] == '\n';
+        if (first != WR_TIME_MIN) l.oldest_us = first;
+    }
     wr_sbuf_free(&text);
-    return n;
+    return l;
 }
 
 static void find_letters(wr_contract_report *r, wr_str team, wr_str path, const wr_session *session) {
@@ -43,13 +59,30 @@ static void find_letters(wr_contract_report *r, wr_str team, wr_str path, const 
         if (!given.ptr || !given.len) continue;
         if (given.ptr[0] != '/' && slash) wr_sbuf_printf(&at, "%.*s/", (int)(slash - path.ptr), path.ptr);
         wr_sbuf_add_str(&at, given);
-        if (wr_world_posix()->vt->stat(wr_world_posix(), at.at, &info, &exists, &err) == WR_OK && exists && !info.is_dir && info.size_bytes)
-            wr_arr_push(&r->letters, (wr_report_letters){team, wr_str_dup(r->arena, wr_sbuf_str(&at)), wr_str_dup(r->arena, t->name), count_lines(at.at), info.mtime_us});
+        if (wr_world_posix()->vt->stat(wr_world_posix(), at.at, &info, &exists, &err) == WR_OK && exists && !info.is_dir && info.size_bytes) {
+            wr_report_letters l = letters_in(at.at, &info);
+            l.team = team, l.path = wr_str_dup(r->arena, wr_sbuf_str(&at)), l.table = wr_str_dup(r->arena, t->name);
+            wr_arr_push(&r->letters, l);
+        }
         wr_sbuf_free(&at);
     }
 }
 
 /* ---- files ---- */
+/* Where the place of a table is: two clusters may have a topic of one name, two folders a file. */
+static wr_str realm_of(wr_contract_report *r, const wr_session *session, wr_str table, wr_str path) {
+    const wr_catalog *catalog = wr_session_catalog(session);
+    const char       *slash = memrchr(path.ptr, '/', path.len);
+    for (uint32_t i = 0; i < wr_catalog_count(catalog); i++) {
+        const wr_table *t = wr_catalog_at(catalog, i);
+        wr_str          name = wr_table_option_get(t, "contract.name"), brokers = wr_table_option_get(t, "properties.bootstrap.servers"), file = wr_table_option_get(t, "path");
+        if (!wr_str_eq(t->name, table) && !(name.ptr && wr_str_eq(name, table))) continue;
+        if (brokers.ptr) return wr_str_dup(r->arena, brokers);
+        if (file.ptr && file.len && file.ptr[0] != '/' && slash) return wr_str_dup(r->arena, (wr_str){path.ptr, (size_t)(slash - path.ptr)});
+    }
+    return WR_STR("");
+}
+
 static void read_job(wr_contract_report *r, wr_str team, const char *path, const char *const *sets, uint32_t n_sets) {
     wr_session    *session = wr_session_new(NULL);
     wr_err         err = {0};
@@ -65,8 +98,14 @@ static void read_job(wr_contract_report *r, wr_str team, const char *path, const
         add_error(r, team, f.path, session, &err);
         return;
     }
-    for (uint32_t i = 0; i < one.promises.n; i++) wr_arr_apush(one.arena, &r->jobs.promises, one.promises.at[i]);
-    for (uint32_t i = 0; i < one.needs.n; i++) wr_arr_apush(one.arena, &r->jobs.needs, one.needs.at[i]);
+    for (uint32_t i = 0; i < one.promises.n; i++) {
+        wr_arr_apush(one.arena, &r->jobs.promises, one.promises.at[i]);
+        wr_arr_push(&r->out_realm, realm_of(r, session, one.promises.at[i].table, f.path));
+    }
+    for (uint32_t i = 0; i < one.needs.n; i++) {
+        wr_arr_apush(one.arena, &r->jobs.needs, one.needs.at[i]);
+        wr_arr_push(&r->in_realm, realm_of(r, session, one.needs.at[i].table, f.path));
+    }
     f.promises[1] = r->jobs.promises.n, f.needs[1] = r->jobs.needs.n;
     wr_arr_push(&r->files, f);
     find_letters(r, team, f.path, session);
@@ -129,8 +168,11 @@ static wr_status walk(wr_contract_report *r, const char *dir, wr_str team, uint3
             if (name.ptr[0] == '.') continue;
             wr_sbuf_clear(&path);
             wr_sbuf_printf(&path, "%s/%s", dir, names[i].name);
-            if (names[i].is_dir) {
-                if (depth < WR_REPORT_DEPTH_MAX && walk(r, path.at, depth ? team : wr_str_dup(r->arena, name), depth + 1, sets, n_sets, &below) != WR_OK) add_error(r, team, wr_str_dup(r->arena, wr_sbuf_str(&path)), NULL, &below);
+            if (names[i].is_dir && depth >= WR_REPORT_DEPTH_MAX) {
+                wr_fail(&below, WR_USER, "WR470", "%s: folders below this one are not looked at: they are %d deep", path.at, WR_REPORT_DEPTH_MAX);
+                add_error(r, team, wr_str_dup(r->arena, wr_sbuf_str(&path)), NULL, &below);
+            } else if (names[i].is_dir) {
+                if (walk(r, path.at, depth ? team : wr_str_dup(r->arena, name), depth + 1, sets, n_sets, &below) != WR_OK) add_error(r, team, wr_str_dup(r->arena, wr_sbuf_str(&path)), NULL, &below);
             } else if (ends_with(name, ".sql")) read_job(r, team, path.at, sets, n_sets);
             else if (ends_with(name, ".contract") || ends_with(name, ".needs")) read_contract(r, team, path.at);
         }
@@ -161,14 +203,14 @@ wr_status wr_contract_report_make(const char *dir, const char *against, const ch
         for (uint32_t i = 0; i < was.declared.sessions.n; i++) wr_arr_push(&r->declared.sessions, was.declared.sessions.at[i]); /* findings point into them */
         for (uint32_t i = 0; i < was.jobs.sessions.n; i++) wr_arr_push(&r->declared.sessions, was.jobs.sessions.at[i]);
         r->former[0] = was.arena, r->former[1] = was.declared.arena, r->former[2] = was.jobs.arena;
-        wr_arr_free(&was.files), wr_arr_free(&was.errors), wr_arr_free(&was.states), wr_arr_free(&was.letters), wr_arr_free(&was.declared.sessions), wr_arr_free(&was.jobs.sessions);
+        wr_arr_free(&was.files), wr_arr_free(&was.errors), wr_arr_free(&was.states), wr_arr_free(&was.letters), wr_arr_free(&was.out_realm), wr_arr_free(&was.in_realm), wr_arr_free(&was.declared.sessions), wr_arr_free(&was.jobs.sessions);
     }
     r->declared.needs.n = first;
     return WR_OK;
 }
 
 void wr_contract_report_free(wr_contract_report *r) {
-    wr_arr_free(&r->files), wr_arr_free(&r->errors), wr_arr_free(&r->states), wr_arr_free(&r->letters);
+    wr_arr_free(&r->files), wr_arr_free(&r->errors), wr_arr_free(&r->states), wr_arr_free(&r->letters), wr_arr_free(&r->out_realm), wr_arr_free(&r->in_realm);
     wr_contract_book_free(&r->declared), wr_contract_book_free(&r->jobs);
     for (int i = 0; i < 3; i++) wr_arena_free(r->former[i]);
     wr_arena_free(r->arena);
@@ -194,33 +236,48 @@ bool report_is_output(const wr_contract *c) {
     return c->place.len > 0;
 }
 
+/* The place decides, where both say it; else the name. */
 const wr_contract *report_contract_of(const wr_contract_report *r, const wr_contract *c) {
     for (uint32_t i = 0; i < r->declared.promises.n; i++) {
         const wr_contract *p = &r->declared.promises.at[i];
-        if (c->needs ? wr_contract_is_of(p, c) : wr_str_eq(p->place, c->place) || wr_str_eq(p->table, c->table)) return p;
+        if (p->place.len && c->place.len ? wr_str_eq(p->place, c->place) : wr_str_eq(p->table, c->table)) return p;
     }
     return NULL;
 }
 
-bool report_reads(const wr_contract *need, const wr_contract *written) { return wr_str_eq(need->place, written->place) && report_is_output(written); }
+static wr_str realm(const wr_contract_report *r, const wr_contract *c) {
+    return c->needs ? r->in_realm.at[c - r->jobs.needs.at] : r->out_realm.at[c - r->jobs.promises.at];
+}
+
+static bool same_place(const wr_contract_report *r, const wr_contract *a, const wr_contract *b) { return wr_str_eq(a->place, b->place) && wr_str_eq(realm(r, a), realm(r, b)); }
+
+bool report_reads(const wr_contract_report *r, const wr_contract *need, const wr_contract *written) { return report_is_output(written) && same_place(r, need, written); }
 
 uint32_t report_readers(const wr_contract_report *r, const wr_contract *written) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < r->jobs.needs.n; i++) n += report_reads(&r->jobs.needs.at[i], written) && !wr_str_eq(r->jobs.needs.at[i].file, written->file);
+    for (uint32_t i = 0; i < r->jobs.needs.n; i++) n += report_reads(r, &r->jobs.needs.at[i], written) && !wr_str_eq(r->jobs.needs.at[i].file, written->file);
     for (uint32_t i = 0; i < r->declared.needs.n; i++) n += wr_str_eq(r->declared.needs.at[i].table, written->table);
     return n;
 }
 
-bool report_first(const wr_contracts *all, uint32_t i) { /* of its place */
+bool report_first(const wr_contract_report *r, const wr_contracts *all, uint32_t i) { /* of its place */
     for (uint32_t k = 0; k < i; k++)
-        if (wr_str_eq(all->at[k].place, all->at[i].place)) return false;
+        if (same_place(r, &all->at[k], &all->at[i])) return false;
     return true;
 }
 
 uint32_t report_producers(const wr_contract_report *r, const wr_contract *c) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < r->jobs.promises.n; i++) n += wr_str_eq(r->jobs.promises.at[i].place, c->place);
+    for (uint32_t i = 0; i < r->jobs.promises.n; i++) n += same_place(r, &r->jobs.promises.at[i], c);
     return n;
+}
+
+bool report_is_unused(const wr_contract_report *r, const wr_contract *promise) {
+    for (uint32_t i = 0; i < r->jobs.needs.n; i++)
+        if (report_contract_of(r, &r->jobs.needs.at[i]) == promise) return false;
+    for (uint32_t i = 0; i < r->declared.needs.n; i++)
+        if (wr_contract_is_of(promise, &r->declared.needs.at[i])) return false;
+    return true;
 }
 
 bool report_is_orphan(const wr_contract_report *r, const wr_contract *c) { return report_is_output(c) && !report_readers(r, c) && !report_contract_of(r, c); }
@@ -231,16 +288,18 @@ int64_t wr_contract_report_count(const wr_contract_report *r, wr_str rule, int64
     if (wr_str_eq(rule, WR_STR("errors"))) return r->errors.n;
     if (wr_str_eq(rule, WR_STR("breaks"))) return r->broken.n;
     if (wr_str_eq(rule, WR_STR("uncovered"))) {
-        for (uint32_t i = 0; i < out->n; i++) n += report_is_output(&out->at[i]) && report_first(out, i) && !report_contract_of(r, &out->at[i]);
-        for (uint32_t i = 0; i < in->n; i++) n += report_first(in, i) && !report_producers(r, &in->at[i]) && !report_contract_of(r, &in->at[i]);
+        for (uint32_t i = 0; i < out->n; i++) n += report_is_output(&out->at[i]) && report_first(r, out, i) && !report_contract_of(r, &out->at[i]);
+        for (uint32_t i = 0; i < in->n; i++) n += report_first(r, in, i) && !report_producers(r, &in->at[i]) && !report_contract_of(r, &in->at[i]);
     } else if (wr_str_eq(rule, WR_STR("orphans"))) {
-        for (uint32_t i = 0; i < out->n; i++) n += report_first(out, i) && report_is_orphan(r, &out->at[i]);
+        for (uint32_t i = 0; i < out->n; i++) n += report_first(r, out, i) && report_is_orphan(r, &out->at[i]);
     } else if (wr_str_eq(rule, WR_STR("producers"))) {
-        for (uint32_t i = 0; i < out->n; i++) n += report_is_output(&out->at[i]) && report_first(out, i) && report_producers(r, &out->at[i]) > 1;
+        for (uint32_t i = 0; i < out->n; i++) n += report_is_output(&out->at[i]) && report_first(r, out, i) && report_producers(r, &out->at[i]) > 1;
     } else if (wr_str_eq(rule, WR_STR("letters"))) {
         for (uint32_t i = 0; i < r->letters.n; i++) n += now_us - r->letters.at[i].oldest_us > WR_LETTERS_OLD_S * INT64_C(1000000);
     } else if (wr_str_eq(rule, WR_STR("unowned"))) {
         for (uint32_t i = 0; i < r->declared.promises.n; i++) n += !r->declared.promises.at[i].party.len;
+    } else if (wr_str_eq(rule, WR_STR("unused"))) {
+        for (uint32_t i = 0; i < r->declared.promises.n; i++) n += report_is_unused(r, &r->declared.promises.at[i]);
     } else return -1;
     return n;
 }

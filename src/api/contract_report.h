@@ -12,7 +12,7 @@ enum { WR_REPORT_DEPTH_MAX = 16, WR_LETTERS_OLD_S = 7 * 86400 };
 typedef struct wr_report_file { wr_str team, path; bool job; uint32_t promises[2], needs[2]; } wr_report_file; /* from, to: in book (contracts) or jobs */
 typedef struct wr_report_error { wr_str team, path, said; } wr_report_error;
 typedef struct wr_report_state { wr_str team, path; uint64_t in, left_out, refused, late; bool closes; } wr_report_state; /* of all sources of a job */
-typedef struct wr_report_letters { wr_str team, path, table; uint64_t n; int64_t oldest_us; } wr_report_letters; /* that wait in a file; by its last change */
+typedef struct wr_report_letters { wr_str team, path, table; uint64_t n; int64_t oldest_us; } wr_report_letters; /* that wait in a file: UINT64_MAX: too many to count; since the first was refused, else the last change */
 typedef struct wr_contract_report {
     wr_contract_book declared, jobs; /* what contracts say; what jobs write (promises) and read (needs) */
     wr_arena        *arena;
@@ -22,12 +22,13 @@ typedef struct wr_contract_report {
     WR_ARR(wr_report_letters) letters;
     wr_contract_findings      broken;  /* needs against contracts; changes against an earlier tree */
     wr_arena                 *former[3]; /* of that tree */
+    WR_ARR(wr_str)            out_realm, in_realm; /* beside jobs' promises and needs: the brokers, or the folder that a relative path is in: places of one name in two realms are two */
 } wr_contract_report;
 
 /* against: an earlier state of the same tree, or NULL. WR_IO: DIR cannot be read. sets: NAME=VALUE for scripts. */
 wr_status wr_contract_report_make(const char *dir, const char *against, const char *const *sets, uint32_t n_sets, wr_contract_report *out, wr_err *err);
 void      wr_contract_report_free(wr_contract_report *r);
-/* What a rule of --fail-on counts: "errors", "breaks", "uncovered", "orphans", "producers", "letters", "unowned"; -1: there is no such rule. */
+/* What a rule of --fail-on counts: "errors", "breaks", "uncovered", "orphans", "producers", "letters", "unowned", "unused"; -1: there is no such rule. */
 int64_t   wr_contract_report_count(const wr_contract_report *r, wr_str rule, int64_t now_us);
 void      wr_contract_report_text(const wr_contract_report *r, int64_t now_us, wr_sbuf *out);
 void      wr_contract_report_json(const wr_contract_report *r, int64_t now_us, wr_sbuf *out);

@@ -4,7 +4,7 @@
 typedef struct rule { wr_str name; const char *says; } rule;
 static const rule RULES[] = {{{"errors", sizeof "errors" - 1}, "files that cannot be used"}, {{"breaks", sizeof "breaks" - 1}, "needs that are not met, and promises that became weaker"}, {{"uncovered", sizeof "uncovered" - 1}, "tables without a contract"},
                              {{"orphans", sizeof "orphans" - 1}, "outputs that nobody reads and nobody promises"}, {{"producers", sizeof "producers" - 1}, "tables that several jobs write"}, {{"letters", sizeof "letters" - 1}, "dead letters that have waited for a week"},
-                             {{"unowned", sizeof "unowned" - 1}, "contracts without an owner"}};
+                             {{"unowned", sizeof "unowned" - 1}, "contracts without an owner"}, {{"unused", sizeof "unused" - 1}, "contracts that nobody is known to need"}};
 
 /* ---- teams ---- */
 static bool new_team(const wr_contract_report *r, uint32_t i) {
@@ -31,7 +31,7 @@ static void table_line(const wr_contract_report *r, const wr_contract *c, wr_sbu
     for (uint32_t i = 0; i < r->jobs.needs.n; i++) {
         const wr_contract *n = &r->jobs.needs.at[i];
         wr_str             team = report_team(r, n);
-        if (!report_reads(n, c) || wr_str_eq(n->file, c->file)) continue;
+        if (!report_reads(r, n, c) || wr_str_eq(n->file, c->file)) continue;
         wr_sbuf_printf(out, "      read by %.*s/%.*s:", WR_FMT(team), WR_FMT(n->party));
         for (uint32_t k = 0; k < n->n; k++) wr_sbuf_printf(out, "%s %.*s", k ? "," : "", WR_FMT(n->columns[k].name));
         wr_sbuf_addc(out, '\n');
@@ -54,7 +54,12 @@ static void team_text(const wr_contract_report *r, wr_str team, wr_sbuf *out) {
                        (unsigned long long)s->refused, s->in ? 100.0 * (double)(s->in - s->left_out) / (double)s->in : 100.0, (unsigned long long)s->late, s->closes ? "closes" : "DOES NOT CLOSE");
     }
     for (uint32_t i = 0; i < r->letters.n; i++)
-        if (wr_str_eq(r->letters.at[i].team, team)) wr_sbuf_printf(out, "  %.*s: %llu dead letters of %.*s\n", WR_FMT(r->letters.at[i].path), (unsigned long long)r->letters.at[i].n, WR_FMT(r->letters.at[i].table));
+        if (wr_str_eq(r->letters.at[i].team, team)) {
+            wr_sbuf_printf(out, "  %.*s: ", WR_FMT(r->letters.at[i].path));
+            if (r->letters.at[i].n == UINT64_MAX) wr_sbuf_addz(out, "more than 64 MiB of");
+            else wr_sbuf_printf(out, "%llu", (unsigned long long)r->letters.at[i].n);
+            wr_sbuf_printf(out, " dead letters of %.*s\n", WR_FMT(r->letters.at[i].table));
+        }
 }
 
 void wr_contract_report_text(const wr_contract_report *r, int64_t now_us, wr_sbuf *out) {
@@ -73,6 +78,8 @@ void wr_contract_report_text(const wr_contract_report *r, int64_t now_us, wr_sbu
         if (f->need) wr_sbuf_printf(out, "; '%.*s' needs it (%.*s)", WR_FMT(f->need->party), WR_FMT(f->need->file));
         wr_sbuf_addc(out, '\n');
     }
+    for (uint32_t i = 0; i < r->declared.promises.n; i++)
+        if (report_is_unused(r, &r->declared.promises.at[i])) wr_sbuf_printf(out, "unused: %.*s (%.*s)\n", WR_FMT(r->declared.promises.at[i].table), WR_FMT(r->declared.promises.at[i].file));
     for (uint32_t i = 0; i < r->files.n; i++)
         if (new_team(r, i)) team_text(r, r->files.at[i].team, out);
 }
@@ -91,7 +98,7 @@ static void table_json(const wr_contract_report *r, const wr_contract *c, wr_sbu
     wr_sbuf_addz(out, "],\"readers\":[");
     for (uint32_t i = 0, n = 0; i < r->jobs.needs.n; i++) {
         const wr_contract *need = &r->jobs.needs.at[i];
-        if (!report_reads(need, c) || wr_str_eq(need->file, c->file)) continue;
+        if (!report_reads(r, need, c) || wr_str_eq(need->file, c->file)) continue;
         wr_sbuf_addz(out, n++ ? ",{" : "{"), member("job", need->party, out), wr_sbuf_addc(out, ','), member("team", report_team(r, need), out), wr_sbuf_addc(out, ','), member("file", need->file, out);
         wr_sbuf_addz(out, ",\"columns\":[");
         for (uint32_t k = 0; k < need->n; k++) wr_sbuf_addz(out, k ? "," : ""), wr_sbuf_add_json(out, need->columns[k].name);
@@ -169,7 +176,7 @@ void wr_contract_report_svg(const wr_contract_report *r, wr_sbuf *out) {
     for (uint32_t p = 0; p < r->jobs.promises.n; p++)
         for (uint32_t k = 0; table_y[p] && k < r->files.n; k++)
             for (uint32_t n = r->files.at[k].needs[0]; r->files.at[k].job && n < r->files.at[k].needs[1]; n++)
-                if (report_reads(&r->jobs.needs.at[n], &r->jobs.promises.at[p]))
+                if (report_reads(r, &r->jobs.needs.at[n], &r->jobs.promises.at[p]))
                     wr_sbuf_printf(out, "<line x1=\"%d\" y1=\"%u\" x2=\"%d\" y2=\"%u\"/>\n", JOB_X - 140, table_y[p] - 4, JOB_X + 6, job_y[k] - 4);
     wr_sbuf_add_str(out, wr_sbuf_str(&body));
     wr_sbuf_addz(out, "</svg>\n");

@@ -57,7 +57,8 @@ static int32_t time_column(const wr_table *t) {
 static bool check(wr_store store, const wr_table *t, int32_t time, wr_diags *d) {
     const char *name = store == WR_STORE_DRUID ? "Druid" : "Pinot";
     uint32_t    errors = d->n_errors;
-    wr_str      format = wr_table_option_get(t, is_upsert(t) ? "value.format" : "format");
+    wr_str      format = wr_table_option_get(t, "format"), included = wr_table_option_get(t, "value.fields-include");
+    if (!format.ptr) format = wr_table_option_get(t, "value.format");
     if (!is_kafka(t)) {
         wr_diags_add(d, WR_SEV_ERROR, "WR480", t->at, "'%.*s' (%.*s) is no Kafka table: %s reads topics", WR_FMT(t->name), WR_FMT(t->connector), name);
         wr_diags_hint(d, "write the rows into a table with 'connector' = 'kafka' and export that");
@@ -66,6 +67,10 @@ static bool check(wr_store store, const wr_table *t, int32_t time, wr_diags *d) 
     if (!format.ptr || !wr_str_eq(wr_str_trim(format), WR_STR("json"))) {
         wr_diags_add(d, WR_SEV_ERROR, "WR481", t->at, "%s is to read '%.*s' in the format '%.*s'; a spec is made for 'json'", name, WR_FMT(t->name), format.ptr ? (int)format.len : 0, format.ptr ? format.ptr : "");
         wr_diags_hint(d, "'format' = 'json'; a changelog (debezium-json) has to become rows by key first: 'connector' = 'upsert-kafka'");
+    }
+    if (included.ptr && wr_str_ieq(wr_str_trim(included), WR_STR("EXCEPT_KEY"))) {
+        wr_diags_add(d, WR_SEV_ERROR, "WR481", t->at, "the columns of the key are not in the messages' values ('value.fields-include' = 'EXCEPT_KEY'), and %s reads values", name);
+        wr_diags_hint(d, "leave the option out: 'ALL' is the default");
     }
     if (time < 0) {
         wr_diags_add(d, WR_SEV_ERROR, "WR482", t->at, "%s keeps rows by time, and '%.*s' has no TIMESTAMP column in its messages", name, WR_FMT(t->name));
@@ -139,6 +144,7 @@ static void pinot(const wr_table *t, int32_t time, wr_sbuf *out) {
                       "      \"streamType\": \"kafka\",\n      ");
     text("stream.kafka.topic.name", topic_of(t), out), wr_sbuf_addz(out, ",\n      "), text("stream.kafka.broker.list", brokers_of(t), out);
     wr_sbuf_addz(out, ",\n      \"stream.kafka.consumer.type\": \"lowlevel\",\n      \"stream.kafka.consumer.prop.auto.offset.reset\": \"smallest\",\n"
+                      "      \"stream.kafka.isolation.level\": \"read_committed\",\n"
                       "      \"stream.kafka.consumer.factory.class.name\": \"org.apache.pinot.plugin.stream.kafka30.KafkaConsumerFactory\",\n"
                       "      \"stream.kafka.decoder.class.name\": \"org.apache.pinot.plugin.inputformat.json.JSONMessageDecoder\"\n    }]}},\n");
     if (is_upsert(t)) wr_sbuf_addz(out, "    \"upsertConfig\": {\"mode\": \"FULL\"},\n    \"routing\": {\"instanceSelectorType\": \"strictReplicaGroup\"},\n");

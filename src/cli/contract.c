@@ -232,7 +232,7 @@ static int judge_report(const wr_contract_report *r, int64_t now_us) {
     int    code = CLI_OK;
     while (wr_str_next(&list, ',', &rule)) {
         int64_t n = wr_contract_report_count(r, rule, now_us);
-        if (n < 0) return usage_error("contract", "--fail-on %.*s: there are errors, breaks, uncovered, orphans, producers, letters, unowned", WR_FMT(rule));
+        if (n < 0) return usage_error("contract", "--fail-on %.*s: there are errors, breaks, uncovered, orphans, producers, letters, unowned, unused", WR_FMT(rule));
         if (n) code = CLI_FAILED;
     }
     return code;

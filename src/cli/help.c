@@ -152,7 +152,7 @@ static const page pages[] = {
      "      --json           one JSON document\n"
      "      --against DIR    report: an earlier state of the tree; promises that became weaker are breaks\n"
      "      --svg FILE       report: tables, and the jobs that read them, as a picture\n"
-     "      --fail-on LIST   report: exit code 1 if there are errors, breaks, uncovered, orphans, producers, letters, unowned\n"
+     "      --fail-on LIST   report: exit code 1 if there are errors, breaks, uncovered, orphans, producers, letters, unowned, unused\n"
      "\n"
      "A directory of contracts holds NAME.contract (what a team publishes), NAME.needs (what a reader needs), and readers' scripts NAME.sql. What the plan\n"
      "proves is in the contract by itself: columns with types, key, event time, kinds of changes, order, delivery, where each column comes from. What it\n"
