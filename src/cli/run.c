@@ -362,8 +362,11 @@ static int check_session(wr_session *session, const job_args *args, const run_fl
         if (wr_session_step(session, i)->kind == WR_STEP_JOB) wr_plan_check(wr_session_step(session, i)->job, diags);
     wr_order_proofs proofs = {0};
     wr_arena       *arena = wr_arena_new(NULL);
+    WR_ARR(const wr_job_plan *) jobs = {0};
     for (uint32_t i = 0; !diags->n_errors && i < wr_session_n_steps(session); i++)
-        if (wr_session_step(session, i)->kind == WR_STEP_JOB) wr_order_prove(wr_session_step(session, i)->job, arena, &proofs);
+        if (wr_session_step(session, i)->kind == WR_STEP_JOB) wr_arr_push(&jobs, wr_session_step(session, i)->job);
+    for (uint32_t i = 0; i < jobs.n; i++) wr_order_prove(jobs.at[i], jobs.at, jobs.n, arena, &proofs);
+    wr_arr_free(&jobs);
     if (args->json) { /* one document on stdout */
         wr_sbuf_addz(&out, "{\"diagnostics\":");
         wr_diags_json(diags, &out);

@@ -98,6 +98,7 @@ static int parse(int argc, char **argv, size_args *a) {
     if (a->job.opts.n_workers) a->load.parallel = a->job.opts.n_workers;
     bool script = a->job.files.n || a->job.texts.n;
     if (!script && !(a->has_rate && a->has_row)) return usage_error("size", "a script, or --rate 5000/s --row 300B");
+    if (a->load.brokers > 0 && a->load.brokers < a->load.replication) return usage_error("size", "%.0f brokers cannot hold %.0f replicas", a->load.brokers, a->load.replication);
     if (a->load.local_s > a->load.retention_s) return usage_error("size", "--tiered keeps longer on the brokers than --retention keeps at all");
     return -1;
 }

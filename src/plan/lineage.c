@@ -191,6 +191,8 @@ static wr_arrival order_of(const wr_lineage *x, const wr_pnode *n) {
     if (n->kind == WR_P_SINK || n->kind == WR_P_VIEW) return was; /* whatever way: rows of one worker stay in order */
     if (n->kind == WR_P_SPREAD) return lost(n, "a hot key is split: several workers have a part of its rows");
     if (n->kind == WR_P_LOOKUP_JOIN && !n->lookup.opts.ordered) return lost(n, "rows go on as their answers come: 'table.exec.async-lookup.output-mode' lets them overtake each other");
+    bool padded = n->kind == WR_P_INTERVAL_JOIN && n->interval_join.kind != WR_JOIN_INNER && n->interval_join.kind != WR_JOIN_SEMI;
+    if (padded) return lost(n, "a row without a partner comes when the watermark says that there will be none, behind later rows that had one");
     if (in->exchange == WR_X_GATHER || n->single) return (wr_arrival){.order = WR_ORDER_ALL, .at = n};
     bool last_wins = n->kind == WR_P_KEEP || n->kind == WR_P_NORMALIZE; /* what came last of a key stays: nothing is put right that came the wrong way round */
     if (last_wins && was.order == WR_ORDER_NONE) return was;

@@ -30,6 +30,21 @@ static bool in_key(const wr_str *key, uint32_t n, wr_str name) {
     return false;
 }
 
+static bool is_upsert_queue(const wr_table *t) { return pl_is_queue(t) && t->connector.len > 7 && !memcmp(t->connector.ptr, "upsert-", 7); }
+
+/* The columns that a message's partition goes by; 0: none are known. Of a source: only if it is one topic. */
+static uint32_t message_key(const wr_table *t, wr_arena *arena, wr_str **out) {
+    wr_str   fields = option(t, "key.fields"), topic = option(t, "topic"), name;
+    wr_str  *key = *out = wr_new_n(arena, wr_str, t->n_key + fields.len + 1);
+    uint32_t n = 0;
+    if (!pl_is_queue(t) || option(t, "topic-pattern").len || memchr(topic.ptr ? topic.ptr : "", ';', topic.len)) return 0;
+    for (uint32_t i = 0; is_upsert_queue(t) && i < t->n_key; i++) key[n++] = t->columns[t->key[i]].name;
+    while (!is_upsert_queue(t) && wr_str_next(&fields, ';', &name))
+        if (name.len) key[n++] = name;
+    return n;
+}
+
+/* What an output needs: its PRIMARY KEY, else the key of its messages. */
 static uint32_t key_of(const wr_table *t, wr_arena *arena, wr_str **out) {
     wr_str   fields = option(t, "key.fields"), name;
     wr_str  *key = *out = wr_new_n(arena, wr_str, t->n_key + fields.len + 1);
@@ -40,12 +55,38 @@ static uint32_t key_of(const wr_table *t, wr_arena *arena, wr_str **out) {
     return n;
 }
 
-static const wr_pnode *other_writer(const wr_job_plan *job, const wr_pnode *sink) {
-    for (uint32_t i = 0; i < job->nodes.n; i++) {
-        const wr_pnode *n = job->nodes.at[i];
-        if (n != sink && n->kind == WR_P_SINK && !n->sink.is_result && n->sink.table == sink->sink.table) return n;
+static bool same_output(const wr_table *a, const wr_table *b) {
+    static const char *const places[] = {"topic", "path", "url", "table", "table-name"};
+    bool named = false;
+    if (a == b) return true;
+    if (pl_is_queue(a) != pl_is_queue(b) || (!pl_is_queue(a) && !wr_str_eq(a->connector, b->connector))) return false;
+    for (size_t i = 0; i < WR_COUNT_OF(places); i++) {
+        wr_str x = option(a, places[i]), y = option(b, places[i]);
+        if (!wr_str_eq(x, y)) return false;
+        named = named || x.len;
     }
+    return named;
+}
+
+static const wr_pnode *other_writer(const wr_job_plan *const *jobs, uint32_t n_jobs, const wr_pnode *sink) {
+    for (uint32_t k = 0; k < n_jobs; k++)
+        for (uint32_t i = 0; i < jobs[k]->nodes.n; i++) {
+            const wr_pnode *n = jobs[k]->nodes.at[i];
+            if (n != sink && n->kind == WR_P_SINK && !n->sink.is_result && same_output(n->sink.table, sink->sink.table)) return n;
+        }
     return NULL;
+}
+
+/* Does a queue spread one key over its partitions? */
+static bool spreads(const wr_table *t, const wr_str *key, uint32_t n_key, wr_arena *arena) {
+    wr_str  *fields;
+    uint32_t n = message_key(t, arena, &fields);
+    wr_str   how = option(t, "sink.partitioner");
+    if (!pl_is_queue(t) || wr_str_eq(option(t, "log.partitions"), WR_STR("1")) || wr_str_ieq(how, WR_STR("fixed"))) return false;
+    if (!n || wr_str_ieq(how, WR_STR("round-robin"))) return true;
+    for (uint32_t i = 0; i < n; i++)
+        if (!in_key(key, n_key, fields[i])) return true;
+    return false;
 }
 
 /* The only source that rows of `node` pass from unspread; NULL: there are several. */
@@ -67,7 +108,7 @@ static bool one_partition(const wr_table *t) {
 /* Do the messages' keys consist of columns that reach the output unchanged as columns of its key? */
 static bool by_message_key(const wr_lineage *x, const wr_pnode *sink, const wr_pnode *source, const wr_str *key, uint32_t n_key, wr_arena *arena) {
     wr_str  *fields;
-    uint32_t n = key_of(source->source.table, arena, &fields), found = 0;
+    uint32_t n = message_key(source->source.table, arena, &fields), found = 0;
     const wr_schema *s = &sink->sink.write_schema;
     for (uint32_t f = 0; f < n; f++)
         for (uint32_t c = 0; c < s->n; c++) {
@@ -104,10 +145,9 @@ static void passes_through(const wr_lineage *x, const wr_pnode *sink, const wr_s
     }
 }
 
-static void of_keyed(const wr_lineage *x, const wr_job_plan *job, const wr_pnode *sink, const wr_str *key, uint32_t n_key, wr_arena *arena, wr_order_proof *p) {
+static void of_keyed(const wr_lineage *x, const wr_pnode *other, const wr_pnode *sink, const wr_str *key, uint32_t n_key, wr_arena *arena, wr_order_proof *p) {
     wr_arrival      a = wr_lineage_order(x, sink);
     const wr_table *t = sink->sink.table;
-    const wr_pnode *other = other_writer(job, sink);
     bool            within = true;
     for (uint32_t i = 0; i < a.n_key; i++) within = within && a.key[i] < sink->sink.write_schema.n && in_key(key, n_key, sink->sink.write_schema.fields[a.key[i]].name);
     p->at = a.at;
@@ -115,10 +155,10 @@ static void of_keyed(const wr_lineage *x, const wr_job_plan *job, const wr_pnode
         p->verdict = WR_ORDER_LOST, p->at = other;
         say(arena, &p->why, "another INSERT writes into '%.*s', too, and each goes its own way", WR_FMT(t->name));
         say(arena, &p->change, "one INSERT over UNION ALL and an operator with that key, or a table for each");
-    } else if (pl_is_queue(t) && wr_str_ieq(option(t, "sink.partitioner"), WR_STR("round-robin"))) {
+    } else if (spreads(t, key, n_key, arena)) {
         p->verdict = WR_ORDER_LOST, p->at = sink;
-        say(arena, &p->why, "'sink.partitioner' = 'round-robin' sends messages of one key to all partitions");
-        say(arena, &p->change, "leave the option out, so that messages go to partitions by their key");
+        say(arena, &p->why, "its messages go to partitions by something else than columns of (%.*s)", WR_FMT(p->key));
+        say(arena, &p->change, "'key.fields' = columns of that key, and no 'sink.partitioner'");
     } else if (a.order == WR_ORDER_ALL) {
         p->verdict = WR_ORDER_PROVED;
         say(arena, &p->why, "all rows come out of one worker in one sequence");
@@ -148,7 +188,7 @@ static void of_unkeyed(const wr_lineage *x, const wr_pnode *sink, wr_arena *aren
     say(arena, &p->why, "it has no key; %s", names[a.order]);
 }
 
-void wr_order_prove(const wr_job_plan *job, wr_arena *arena, wr_order_proofs *out) {
+void wr_order_prove(const wr_job_plan *job, const wr_job_plan *const *jobs, uint32_t n_jobs, wr_arena *arena, wr_order_proofs *out) {
     wr_lineage *x = wr_lineage_new(job);
     for (uint32_t i = 0; i < job->nodes.n; i++) {
         const wr_pnode *n = job->nodes.at[i];
@@ -160,7 +200,7 @@ void wr_order_prove(const wr_job_plan *job, wr_arena *arena, wr_order_proofs *ou
         for (uint32_t k = 0; k < n_key; k++) wr_sbuf_printf(&names, "%s%.*s", k ? ", " : "", WR_FMT(key[k]));
         p.key = wr_str_dup(arena, wr_sbuf_str(&names));
         wr_sbuf_free(&names);
-        if (n_key) of_keyed(x, job, n, key, n_key, arena, &p);
+        if (n_key) of_keyed(x, other_writer(jobs, n_jobs, n), n, key, n_key, arena, &p);
         else of_unkeyed(x, n, arena, &p);
         wr_arr_apush(arena, out, p);
     }

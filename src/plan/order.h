@@ -21,8 +21,8 @@ typedef struct wr_order_proof {
 } wr_order_proof;
 typedef struct wr_order_proofs { wr_order_proof *at; uint32_t n, cap; } wr_order_proofs;
 
-/* One for each named output of the job, in the order of the script. */
-void wr_order_prove(const wr_job_plan *job, wr_arena *arena, wr_order_proofs *out);
+/* One for each named output of the job, in the order of the script. jobs: all of the script: who else writes there? */
+void wr_order_prove(const wr_job_plan *job, const wr_job_plan *const *jobs, uint32_t n_jobs, wr_arena *arena, wr_order_proofs *out);
 /* A line each: "order of rows in totals, per (user_id): proved: ..."; the same as a JSON array. diags: for line numbers. */
 void wr_order_text(const wr_order_proofs *proofs, const wr_diags *diags, wr_sbuf *out);
 void wr_order_json(const wr_order_proofs *proofs, const wr_diags *diags, wr_sbuf *out);

@@ -2,7 +2,7 @@
  *
  * Load       bytes a second B = rows x bytes x ratio. Brokers write B x replicas, spread evenly; each broker is sent B x replicas / brokers by producers and other brokers, and sends
  *            B x (replicas - 1) / brokers to other brokers and B x consumers / brokers to consumers.
- * Zones      a producer's broker is in another zone in (z - 1) of z cases; each replica but the first is in another zone, as far as there are zones; a consumer reads from another zone in
+ * Zones      a producer's broker is in another zone in (z - 1) of z cases; replicas are spread evenly, so with as many zones as replicas each copy goes to another one; a consumer reads from another zone in
  *            (z - 1) of z cases, unless it may read from a replica of its own.
  * Replay     what is read again goes through the brokers' disks and network that the usual load leaves, and through the consumer.                                                  */
 #include "plan/size.h"
@@ -60,7 +60,9 @@ static void replay(const wr_size_load *l, wr_size *s) {
 }
 
 static double cross_zone(const wr_size_load *l, const wr_size *s) {
-    double away = l->zones > 1 ? (l->zones - 1) / l->zones : 0, copies = l->zones > 1 ? l->replication - 1 : 0;
+    /* Replicas lie evenly in the zones: `full` in each, one more in `over` of them; the leader is any of them, and sends to those that are not in its zone. */
+    double full = floor(l->replication / l->zones), over = l->replication - full * l->zones;
+    double away = (l->zones - 1) / l->zones, copies = l->replication - (over * (full + 1) * (full + 1) + (l->zones - over) * full * full) / l->replication;
     return s->in_bytes_per_s * MONTH_S * (away + copies + (l->follower_fetch ? 0 : l->consumers * away));
 }
 
@@ -76,7 +78,7 @@ void wr_size_compute(const wr_size_load *l, const wr_prices *prices, wr_size *s)
     s->cross_zone_bytes = cross_zone(l, s);
     s->disk_money = s->object_money = s->cross_zone_money = -1;
     if (!prices) return;
-    s->disk_money = s->local_bytes / GIB * prices->disk;
+    s->disk_money = s->local_bytes / GIB * prices->log;
     s->object_money = s->remote_bytes / GIB * prices->object;
     s->cross_zone_money = s->cross_zone_bytes / GIB * prices->cross_zone;
 }

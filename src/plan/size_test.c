@@ -22,7 +22,7 @@ static void test_plain(void **state) {
     (void)state;
     wr_size_load l = load_of_ten_mb();
     wr_size      s;
-    wr_prices    p = {.disk = 0.1, .object = 0.02, .cross_zone = 0.01};
+    wr_prices    p = {.log = 0.1, .object = 0.02, .cross_zone = 0.01};
     wr_size_compute(&l, &p, &s);
     near(s.in_bytes_per_s, 1e7);
     near(s.partitions, 1);                               /* 10 MB/s over 10 MB/s */
@@ -43,6 +43,13 @@ static void test_tiered_and_followers(void **state) {
     (void)state;
     wr_size_load l = load_of_ten_mb();
     wr_size      s;
+    l.zones = 2, l.consumers = 0;
+    wr_size_compute(&l, NULL, &s);
+    near(s.cross_zone_bytes, 1e7 * 730 * 3600 * (0.5 + 4.0 / 3)); /* two replicas in one zone, one in the other: 2/3 x 1 + 1/3 x 2 */
+    l.zones = 1;
+    wr_size_compute(&l, NULL, &s);
+    near(s.cross_zone_bytes + 1, 1);
+    l.zones = 3;
     l.local_s = 86400, l.follower_fetch = true, l.consumers = 4;
     wr_size_compute(&l, NULL, &s);
     near(s.local_bytes, 1e7 * 86400 * 3);                /* 2.592 TB */
