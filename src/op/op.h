@@ -12,6 +12,7 @@
  * Thread     one worker.                                                                                                       */
 #pragma once
 #include "expr/udf.h"
+#include "op/assign_solve.h"
 #include "op/detail.h"
 #include "state/state.h"
 
@@ -448,6 +449,27 @@ typedef struct wr_match_opts {
 double wr_match_key_bytes(double key_bytes);
 double wr_match_row_bytes(double row_bytes); /* a row that waits or that a partial match holds */
 wr_op *wr_match_new(const wr_match_opts *opts, const wr_schema *input, wr_op_ctx *ctx);
+
+/* ---- ASSIGN: input 0 orders, input 1 couriers, both append-only, in event time; output = partition columns, order, courier, distance, waited_ms, attempt,
+ * stop, rowtime. Docs: docs/dispatch.md ---- */
+typedef struct wr_assign_side {
+    const uint32_t *keys;            /* partition columns, n_keys of them; equal types on both sides */
+    uint32_t        id, x, y, time;  /* columns; x, y DOUBLE (cast below where they are not) */
+    int32_t         to_x, to_y;      /* orders only; -1: none */
+    int32_t         status;          /* VARCHAR; -1: every row is a new order, or a free courier */
+} wr_assign_side;
+typedef struct wr_assign_opts {
+    uint32_t       n_keys;
+    wr_assign_side side[2];
+    int64_t        every_us, max_wait_us, timeout_us, hold_us;
+    uint32_t       reassign;
+    wr_assign_how  how;
+    wr_schema      output;
+} wr_assign_opts;
+double wr_assign_key_bytes(double key_bytes);                       /* state of a partition without orders and couriers */
+double wr_assign_order_bytes(double id_bytes, double barred);       /* of an order that waits or may come back */
+double wr_assign_courier_bytes(double id_bytes);
+wr_op *wr_assign_new(const wr_assign_opts *opts, const wr_schema *orders, const wr_schema *couriers, wr_op_ctx *ctx);
 
 /* ---- what joins and the like keep, in bytes, from their structs: a key without rows, and a stored row when a key has so many of them at a time.
  * key_bytes, row_bytes: encoded (type/rowcodec.h). ---- */
