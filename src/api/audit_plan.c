@@ -160,6 +160,16 @@ static void look_rows(const looker *x, const wr_pnode *n) {
     case WR_P_MATCH:
         for (uint32_t k = 0; k < n->match.n_keys; k++) pass(x, n, k, n->inputs[0].node, n->match.keys[k]);
         return;
+    case WR_P_ASSIGN: { /* partition, order, ..., the time of the round */
+        const wr_assign_opts *o = &n->assign;
+        for (uint32_t k = 0; k < o->n_keys; k++) {
+            pass(x, n, k, n->inputs[0].node, o->side[0].keys[k]);
+            add_ids(x, col_of(x, n, k), col_of(x, n->inputs[1].node, o->side[1].keys[k]));
+        }
+        pass(x, n, o->n_keys, n->inputs[0].node, o->side[0].id);
+        col_of(x, n, n->schema.n - 1)->event_time = true;
+        return;
+    }
     case WR_P_UNNEST:
         for (uint32_t i = 0; i < n->unnest.n_pass; i++) pass(x, n, i, n->inputs[0].node, n->unnest.pass[i]);
         return;
@@ -288,6 +298,7 @@ static reach reach_of(const audit_node *nodes, const wr_pnode *n, uint32_t k, bo
     case WR_P_NORMALIZE: return keyed_by_time(nodes, in, n->normalize.keys, n->normalize.n_keys) ? both(0, NULL) : all("the row of a key may be of any age");
     case WR_P_OVER: return keyed_by_time(nodes, in, n->over.keys, n->over.n_keys) ? both(0, NULL) : of_over(n);
     case WR_P_MATCH: return n->match.within_us && !n->match.within_is_ttl ? both(n->match.within_us, "a pattern's WITHIN") : all("a pattern without WITHIN");
+    case WR_P_ASSIGN: return all("whom ASSIGN finds free depends on all that it has assigned before");
     case WR_P_LIMIT: return all("LIMIT counts from the first row");
     default: return both(0, NULL);
     }

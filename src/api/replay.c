@@ -250,6 +250,9 @@ static void suspect_node(wr_replay_report *r, const wr_pnode *n, bool ties) {
     case WR_P_MATCH:
         if (ties && !n->match.n_order) suspect(r, n->at, n->title, "takes rows of the same time in the order of arrival");
         break;
+    case WR_P_ASSIGN:
+        if (ties) suspect(r, n->at, n->title, "takes rows of one order or courier that have the same time in the order of arrival");
+        break;
     case WR_P_LOOKUP_JOIN:
         suspect(r, n->at, n->title, "asks the table when a row comes: other rows if the table has changed by then");
         break;

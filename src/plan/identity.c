@@ -102,6 +102,28 @@ static void put_match(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, con
     }
 }
 
+/* Columns that the output has from an input: partition, order, courier; -1: made here. */
+static int32_t assign_col(const wr_assign_opts *o, uint32_t out, uint32_t *input) {
+    *input = out == o->n_keys + 1;
+    return out < o->n_keys ? (int32_t)o->side[0].keys[out] : out < o->n_keys + 2 ? (int32_t)o->side[*input].id : -1;
+}
+
+static void put_assign(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, bool bare) {
+    const wr_assign_opts *o = &n->assign;
+    const wr_assign_how  *h = &o->how;
+    for (uint32_t i = 0; i < 2; i++) {
+        const wr_assign_side *s = &o->side[i];
+        const facts          *in = input(x, n, i);
+        const int32_t         cols[] = {(int32_t)s->id, (int32_t)s->x, (int32_t)s->y, (int32_t)s->time, s->to_x, s->to_y, s->status};
+        wr_sbuf_printf(b, "%s(%.*s) by ", i ? " to " : "", WR_FMT(bare ? in->bare : in->rows)), put_cols(b, in, s->keys, o->n_keys);
+        for (size_t c = 0; c < WR_COUNT_OF(cols); c++)
+            if (cols[c] < 0) wr_sbuf_addz(b, ", -");
+            else wr_sbuf_printf(b, ", %.*s", WR_FMT(in->cols[cols[c]].name));
+    }
+    wr_sbuf_printf(b, " every %lld wait %lld timeout %lld hold %lld again %u %d%d %.17g %.17g %.17g", (long long)o->every_us, (long long)o->max_wait_us, (long long)o->timeout_us,
+                   (long long)o->hold_us, o->reassign, h->greedy, h->earth, h->max_distance, h->wait_weight, h->batch_share);
+}
+
 /* Which rows a keyed or windowed node remembers, and by what; without what it keeps of them. */
 static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, bool bare) {
     const facts *in = n->n_inputs ? input(x, n, 0) : NULL;
@@ -119,6 +141,7 @@ static void put_meaning(wr_sbuf *b, const wr_identities *x, const wr_pnode *n, b
         return;
     case WR_P_TEMPORAL_JOIN: put_join(b, x, n, n->temporal_join.kind, &n->temporal_join.keys, n->temporal_join.residual, bare); return;
     case WR_P_JOIN: put_join(b, x, n, n->join.kind, &n->join.keys, n->join.residual, bare); return;
+    case WR_P_ASSIGN: put_assign(b, x, n, bare); return;
     case WR_P_WINDOW_JOIN: put_join(b, x, n, n->window_join.kind, &n->window_join.keys, n->window_join.residual, bare); return;
     case WR_P_TOP_N:
         wr_sbuf_printf(b, "%d %llu-%llu by ", (int)n->top_n.rank, (unsigned long long)n->top_n.first, (unsigned long long)n->top_n.last);
@@ -229,6 +252,15 @@ static void match_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *
     }
 }
 
+static void assign_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b) {
+    for (uint32_t i = 0, k; i < n->schema.n; i++) {
+        int32_t c = assign_col(&n->assign, i, &k);
+        if (c >= 0) wr_sbuf_addz(b, k ? "given:" : ""), wr_sbuf_add(b, input(x, n, k)->cols[c].name.ptr, input(x, n, k)->cols[c].name.len);
+        else wr_sbuf_printf(b, "assign.%u", i - n->assign.n_keys);
+        f->cols[i] = column(x, b, n->schema.fields[i].type);
+    }
+}
+
 static void other_facts(wr_identities *x, const wr_pnode *n, facts *f, wr_sbuf *b) { /* the input's columns, then what the node adds */
     const wr_pnode *from = n->n_inputs ? n->inputs[0].node : n->n_union ? n->union_inputs[0].node : NULL;
     for (uint32_t i = 0; i < n->schema.n; i++) {
@@ -330,6 +362,7 @@ static void find_facts(wr_identities *x, const wr_pnode *n, wr_sbuf *b) {
     case WR_P_OVER: over_facts(x, n, f, b); break;
     case WR_P_LOOKUP_JOIN: lookup_facts(x, n, f, b); break;
     case WR_P_MATCH: match_facts(x, n, f, b); break;
+    case WR_P_ASSIGN: assign_facts(x, n, f, b); break;
     default: other_facts(x, n, f, b); break;
     }
     put_meaning(b, x, n, false);
@@ -382,7 +415,7 @@ bool wr_identity_layout(const wr_identities *x, const wr_pnode *n, wr_sbuf *out)
     case WR_P_GROUP_AGG: layout_aggs(x, n, n->group_agg.aggs, n->group_agg.n_aggs, n->group_agg.retract_input, out); return true;
     case WR_P_WINDOW_AGG: layout_aggs(x, n, n->window_agg.aggs, n->window_agg.n_aggs, n->window_agg.retract_input, out); return true;
     case WR_P_INTERVAL_JOIN: case WR_P_TEMPORAL_JOIN: case WR_P_JOIN: case WR_P_WINDOW_JOIN: case WR_P_TOP_N: case WR_P_DEDUP: case WR_P_NORMALIZE:
-    case WR_P_TIME_SORT: case WR_P_LIMIT: case WR_P_MATCH: case WR_P_VIEW:
+    case WR_P_TIME_SORT: case WR_P_LIMIT: case WR_P_MATCH: case WR_P_VIEW: case WR_P_ASSIGN:
         layout_rows(x, n, out);
         return true;
     case WR_P_OVER: /* whole rows wait; what functions keep of those that came out depends on the functions and their order */

@@ -101,6 +101,17 @@ static void from_match(const wr_lineage *x, const wr_pnode *n) { /* a measure re
     }
 }
 
+static void from_assign(const wr_lineage *x, const wr_pnode *n) { /* who gets an order depends on all that both sides say */
+    const wr_assign_opts *o = &n->assign;
+    for (uint32_t i = 0; i < n->schema.n; i++) {
+        if (i < o->n_keys) pass(x, n, i, 0, o->side[0].keys[i]);
+        else if (i == o->n_keys) pass(x, n, i, 0, o->side[0].id);
+        else
+            for (uint32_t k = 0; k < 2; k++)
+                for (uint32_t c = 0; c < n->inputs[k].node->schema.n; c++) add(x, bits_of(x, n, i), n->inputs[k].node, (int32_t)c);
+    }
+}
+
 /* The input's columns in front; what the node adds is from `extra`. */
 static void from_input(const wr_lineage *x, const wr_pnode *n, int32_t extra) {
     for (uint32_t i = 0; i < n->schema.n; i++) {
@@ -123,6 +134,7 @@ static void find_columns(const wr_lineage *x, const wr_pnode *n) {
     case WR_P_TOP_N: from_functions(x, n, n->top_n.fns, n->top_n.n_fns); return;
     case WR_P_OVER: from_functions(x, n, n->over.fns, n->over.n_fns); return;
     case WR_P_MATCH: from_match(x, n); return;
+    case WR_P_ASSIGN: from_assign(x, n); return;
     case WR_P_UNNEST:
         for (uint32_t i = 0; i < n->schema.n; i++) {
             if (i < n->unnest.n_pass) pass(x, n, i, 0, n->unnest.pass[i]);

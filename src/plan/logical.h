@@ -12,7 +12,7 @@
 typedef enum lkind {
     L_SCAN, L_VALUES, L_CALC, L_TVF, L_AGG, L_JOIN, L_RANK, L_OVER, L_LIMIT, L_SORT, L_UNION, L_UNNEST, L_CHANGELOG,
     L_WINDOW_AGG, L_INTERVAL_JOIN, L_TEMPORAL_JOIN, L_WINDOW_JOIN, L_LOOKUP_JOIN, L_TOP_N, L_DEDUP, L_TIME_SORT, /* made by convert */
-    L_MATCH,
+    L_MATCH, L_ASSIGN,
 } lkind;
 
 typedef struct lwin { /* rows of one window: columns of its bounds, -1 = not in the row */
@@ -97,6 +97,7 @@ struct lnode {
         const wr_calc_kinds *kinds;            /* CHANGELOG */
         struct { uint64_t offset, n; } limit;
         wr_match_opts match;                   /* what it points to is never changed in place */
+        wr_assign_opts assign;                 /* as match; in: orders, couriers; output: opts.output */
         struct { uint32_t col, n_pass, *pass; bool outer, ordinality; } unnest; /* output: passing columns of the input, then what an element gives */
     };
 };

@@ -92,6 +92,17 @@ static void put_match(wr_sbuf *b, const wr_match_opts *o) {
     for (uint32_t i = 0; i < o->n_measures; i++) put_expr(b, o->measures[i]);
 }
 
+static void put_assign(wr_sbuf *b, const wr_assign_opts *o) {
+    const wr_assign_how *h = &o->how;
+    for (int i = 0; i < 2; i++) {
+        const wr_assign_side *s = &o->side[i];
+        put_cols(b, i ? "r" : "l", s->keys, o->n_keys);
+        wr_sbuf_printf(b, " %u %u,%u %u %d,%d %d", s->id, s->x, s->y, s->time, s->to_x, s->to_y, s->status);
+    }
+    wr_sbuf_printf(b, " %lld %lld %lld %lld %u %d%d %.17g %.17g %.17g", (long long)o->every_us, (long long)o->max_wait_us, (long long)o->timeout_us, (long long)o->hold_us, o->reassign,
+                   h->greedy, h->earth, h->max_distance, h->wait_weight, h->batch_share);
+}
+
 static void structure(const wr_pnode *n, wr_sbuf *b) {
     wr_sbuf_printf(b, "%s", wr_pnode_kind_name(n->kind));
     for (uint32_t i = 0; i < n->n_inputs; i++) wr_sbuf_printf(b, " <%u/%d", n->inputs[i].node->index, (int)n->inputs[i].exchange), put_cols(b, "k", n->inputs[i].keys, n->inputs[i].n_keys);
@@ -156,6 +167,7 @@ static void structure(const wr_pnode *n, wr_sbuf *b) {
     case WR_P_TIME_SORT: put_order(b, n->time_sort.order, n->time_sort.n_order); break;
     case WR_P_OVER: put_over(b, &n->over); break;
     case WR_P_MATCH: put_match(b, &n->match); break;
+    case WR_P_ASSIGN: put_assign(b, &n->assign); break;
     case WR_P_UNION: break;
     case WR_P_KEEP:
         put_expr(b, n->keep.calc.filter);

@@ -13,7 +13,7 @@
 typedef enum wr_pnode_kind {
     WR_P_SOURCE, WR_P_VALUES, WR_P_CALC, WR_P_WINDOW_TVF, WR_P_WINDOW_AGG, WR_P_GROUP_AGG, WR_P_INTERVAL_JOIN, WR_P_TEMPORAL_JOIN, WR_P_JOIN,
     WR_P_WINDOW_JOIN, WR_P_TOP_N, WR_P_DEDUP, WR_P_NORMALIZE, WR_P_LIMIT, WR_P_TIME_SORT, WR_P_UNION, WR_P_SINK, WR_P_LOCAL_AGG, WR_P_UNNEST, WR_P_OVER, WR_P_MATCH,
-    WR_P_SPREAD, WR_P_LOOKUP_JOIN, WR_P_KEEP, WR_P_VIEW,
+    WR_P_SPREAD, WR_P_LOOKUP_JOIN, WR_P_KEEP, WR_P_VIEW, WR_P_ASSIGN,
 } wr_pnode_kind;
 const char *wr_pnode_kind_name(wr_pnode_kind kind); /* "window_agg" */
 
@@ -100,6 +100,7 @@ struct wr_pnode {
         wr_limit_opts           limit;
         wr_time_sort_opts       time_sort;
         wr_match_opts           match;
+        wr_assign_opts          assign;        /* inputs: orders, couriers */
         wr_unnest_opts          unnest;
         wr_spread_opts          spread;
         wr_over_opts            over;

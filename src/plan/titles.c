@@ -8,7 +8,7 @@
 const char *wr_pnode_kind_name(wr_pnode_kind kind) {
     static const char *const NAMES[] = {"source", "values", "calc", "window_tvf", "window_agg", "group_agg", "interval_join", "temporal_join", "join",
                                         "window_join", "top_n", "dedup", "normalize", "limit", "time_sort", "union", "sink", "local_agg", "unnest", "over", "match",
-                                        "spread", "lookup_join", "keep", "view"};
+                                        "spread", "lookup_join", "keep", "view", "assign"};
     return NAMES[kind];
 }
 
@@ -165,6 +165,19 @@ static void match_title(wr_sbuf *b, const wr_pnode *n) {
     wr_arena_free(arena);
 }
 
+static void assign_title(wr_sbuf *b, const wr_pnode *n) {
+    const wr_assign_opts *o = &n->assign;
+    const wr_schema      *l = &n->inputs[0].node->schema, *r = &n->inputs[1].node->schema;
+    wr_sbuf_printf(b, "%.*s to %.*s", WR_FMT(l->fields[o->side[0].id].name), WR_FMT(r->fields[o->side[1].id].name));
+    if (o->n_keys) wr_sbuf_addz(b, " by "), cols(b, l, o->side[0].keys, o->n_keys);
+    wr_sbuf_addz(b, ", every "), duration(b, o->every_us);
+    wr_sbuf_addz(b, o->how.greedy ? ", greedy" : ", optimal");
+    if (o->how.earth) wr_sbuf_addz(b, " on earth");
+    if (o->how.max_distance > 0) wr_sbuf_printf(b, " within %g", o->how.max_distance);
+    if (o->how.wait_weight > 0) wr_sbuf_printf(b, ", a second of waiting worth %g", o->how.wait_weight);
+    if (o->how.batch_share > 0) wr_sbuf_printf(b, ", two at a time if %g shorter", o->how.batch_share);
+}
+
 static void title(const wr_pnode *n, wr_sbuf *b) {
     const wr_schema *in = n->n_inputs ? &n->inputs[0].node->schema : &n->schema;
     switch (n->kind) {
@@ -237,6 +250,7 @@ static void title(const wr_pnode *n, wr_sbuf *b) {
         break;
     case WR_P_OVER: over_title(b, in, &n->over); break;
     case WR_P_MATCH: match_title(b, n); break;
+    case WR_P_ASSIGN: assign_title(b, n); break;
     case WR_P_UNION: wr_sbuf_printf(b, "%u inputs", n->n_union); break;
     case WR_P_VIEW:
         wr_sbuf_printf(b, "%.*s, rows by ", WR_FMT(n->view.table->name));

@@ -45,6 +45,7 @@ static uint64_t accounted(wr_pnode_kind kind, const wr_ledger *l) {
     case WR_P_NORMALIZE: return l->used + d[WR_REASON_NO_CHANGE] + d[WR_REASON_RETRACT_UNKNOWN];
     case WR_P_TIME_SORT: case WR_P_OVER: return l->out + d[WR_REASON_LATE] + l->kept[0];
     case WR_P_MATCH: return l->used + d[WR_REASON_LATE] + l->kept[0];
+    case WR_P_ASSIGN: return l->used + dropped_sum(l) + l->kept[0] + l->kept[1];
     }
     return 0;
 }
