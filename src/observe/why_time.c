@@ -13,7 +13,7 @@ static const double MOST_LATE = 0.5;   /* of all rows */
 
 static bool of_event_time(const wr_pnode *p) {
     switch (p->kind) {
-    case WR_P_WINDOW_AGG: case WR_P_INTERVAL_JOIN: case WR_P_TEMPORAL_JOIN: case WR_P_WINDOW_JOIN: case WR_P_TIME_SORT: case WR_P_MATCH: case WR_P_OVER: return true;
+    case WR_P_WINDOW_AGG: case WR_P_INTERVAL_JOIN: case WR_P_TEMPORAL_JOIN: case WR_P_WINDOW_JOIN: case WR_P_TIME_SORT: case WR_P_MATCH: case WR_P_OVER: case WR_P_ASSIGN: return true;
     default: return false;
     }
 }
@@ -152,17 +152,17 @@ static void empty_table(look *l, const wr_node_status *n, wr_why *out) {
         why_change(f, "look into table %.*s (its path, its key columns and their types)", WR_FMT(why_table(p)));
         return;
     }
-    if (p->n_inputs != 2 || (p->kind != WR_P_INTERVAL_JOIN && p->kind != WR_P_TEMPORAL_JOIN && p->kind != WR_P_JOIN && p->kind != WR_P_WINDOW_JOIN)) return;
+    if (p->n_inputs != 2 || (p->kind != WR_P_INTERVAL_JOIN && p->kind != WR_P_TEMPORAL_JOIN && p->kind != WR_P_JOIN && p->kind != WR_P_WINDOW_JOIN && p->kind != WR_P_ASSIGN)) return;
     if (l->now->running_us < EMPTY_AFTER_US) return;
     for (int side = 0; side < 2; side++) {
         if (g->in[side] || g->in[1 - side] < ROWS_MIN) continue;
         const wr_pnode *from = p->inputs[side].node, *root = root_of(l, from);
         bool            nothing = source_rows(l->now, root) == 0;
         wr_culprit     *f = add(out, WR_WHY_EMPTY, nothing ? root : from);
-        if (nothing) SAY(f, "%.*s has given no row yet, so %s (%s) finds no partner", WR_FMT(why_table(root)), p->title, p->id);
+        if (nothing) SAY(f, "%.*s has given no row yet, so %s (%s) %s", WR_FMT(why_table(root)), p->title, p->id, p->kind != WR_P_ASSIGN ? "finds no partner" : side ? "has nobody to give an order to" : "has nothing to assign");
         else SAY(f, "no row of %.*s reaches %s (%s): %s (%s) leaves all of them out", WR_FMT(why_table(root)), p->title, p->id, from->title, from->id);
         why_evidence(f, "%" PRIu64 " rows came from the other side", g->in[1 - side]);
-        why_change(f, nothing ? "is its path or topic the right one, and has it been filled? weir doctor looks" : "look at the condition before the join");
+        why_change(f, nothing ? "is its path or topic the right one, and has it been filled? weir doctor looks" : "look at the condition before it");
     }
 }
 

@@ -781,7 +781,7 @@ static wr_expr *overlaps(bind *b, const wr_ast_expr *e) {
 wr_expr *pl_bind_expr(bind *b, const wr_ast_expr *e) {
     static const char *const NAMES[WR_AST_DEFAULT + 1] = {[WR_AST_QUANTIFIED] = "ANY / ALL with a subquery",
         [WR_AST_COLLECT] = "ARRAY, MAP or MULTISET of a query", [WR_AST_DEFAULT] = "DEFAULT as an argument", [WR_AST_NAMED_ARG] = "a named argument of a scalar function",
-        [WR_AST_DESCRIPTOR] = "DESCRIPTOR outside a window function", [WR_AST_TABLE_ARG] = "a table argument outside a window function"};
+        [WR_AST_DESCRIPTOR] = "DESCRIPTOR outside a window function", [WR_AST_TABLE_ARG] = "a table argument outside a table function"};
     switch (e->kind) {
     case WR_AST_LITERAL: return literal(b, e);
     case WR_AST_COLUMN: return column(b, e);

@@ -148,7 +148,7 @@ static bool leaves_out(const wr_pnode *n, wr_sbuf *why) {
         else if (n->source.future_guard_us) wr_sbuf_printf(why, "rows of '%.*s' dated far ahead are left out ('watermark.future-guard')", WR_FMT(t->name));
         return why->len != 0;
     }
-    bool waits = n->kind == WR_P_WINDOW_AGG || n->kind == WR_P_INTERVAL_JOIN || n->kind == WR_P_WINDOW_JOIN || n->kind == WR_P_MATCH || n->kind == WR_P_TIME_SORT || (n->kind == WR_P_OVER && n->over.time_col >= 0);
+    bool waits = n->kind == WR_P_WINDOW_AGG || n->kind == WR_P_INTERVAL_JOIN || n->kind == WR_P_WINDOW_JOIN || n->kind == WR_P_MATCH || n->kind == WR_P_ASSIGN || n->kind == WR_P_TIME_SORT || (n->kind == WR_P_OVER && n->over.time_col >= 0);
     bool clock = (n->kind == WR_P_WINDOW_AGG && n->window_agg.window.proctime) || (n->kind == WR_P_INTERVAL_JOIN && n->interval_join.proctime);
     if (waits && !clock) wr_sbuf_printf(why, "rows that come behind the watermark are left out at %u:%u (%s)", n->at.line, n->at.col, wr_pnode_kind_name(n->kind));
     return why->len != 0;

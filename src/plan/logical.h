@@ -249,6 +249,12 @@ lnode   *pl_bind_select(pl *p, const wr_ast_query *q, pcte *ctes, sel_order *ord
 /* changelog.c */
 bool     pl_is_changelog(const wr_ast_call *c);
 lnode   *pl_bind_changelog(pl *p, const wr_ast_ref *ref, pcte *ctes);
+/* assign.c */
+bool     pl_is_assign(const wr_ast_call *c);
+lnode   *pl_bind_assign(pl *p, const wr_ast_ref *ref, pcte *ctes);
+lnode   *pl_convert_assign(pl *p, lnode *n);
+void     pl_assign_need(const wr_assign_opts *o, int side, bool *need);               /* the input's columns that it reads */
+void     pl_assign_remap(pl *p, wr_assign_opts *o, int side, const uint32_t *map);
 /* tvf.c */
 lnode   *pl_bind_tvf(pl *p, const wr_ast_ref *ref, pcte *ctes);
 bool     pl_group_window(bind *b, const wr_ast_expr *call, wr_window *out, wr_type *time_type, wr_expr **time);

@@ -538,6 +538,7 @@ static lnode *convert_node(pl *p, lnode *n) {
         return n;
     case L_UNION: return convert_union(p, n);
     case L_MATCH: return convert_match(p, n);
+    case L_ASSIGN: return pl_convert_assign(p, n);
     case L_UNNEST: return convert_unnest(p, n);
     case L_CHANGELOG: return convert_changelog(p, n);
     default: return n;

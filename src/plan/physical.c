@@ -693,6 +693,18 @@ static wr_pnode *build_match(phys *h, lnode *n) {
     return ph_put(h, m, i);
 }
 
+static wr_pnode *build_assign(phys *h, lnode *n) {
+    wr_pnode *orders = ph_build(h, n->in[0]), *couriers = ph_build(h, n->in[1]), *a = ph_new(h, WR_P_ASSIGN, n->schema, n->at);
+    pinfo     i = info_of(n);
+    a->assign = n->assign;
+    a->n_inputs = 2;
+    ph_input(h, &a->inputs[0], orders, n->assign.side[0].keys, n->assign.n_keys);
+    ph_input(h, &a->inputs[1], couriers, n->assign.side[1].keys, n->assign.n_keys);
+    a->single = n->assign.n_keys == 0;
+    set_hash(h, &i, first_cols(h, n->assign.n_keys), n->assign.n_keys);
+    return ph_put(h, a, i);
+}
+
 static wr_pnode *build_limit(phys *h, lnode *n) {
     wr_pnode *in = ph_build(h, n->in[0]), *l = ph_new(h, WR_P_LIMIT, n->schema, n->at);
     pinfo     i = info_of(n);
@@ -806,6 +818,7 @@ wr_pnode *ph_build(phys *h, lnode *n) {
     case L_OVER: return build_over(h, n);
     case L_LIMIT: return build_limit(h, n);
     case L_MATCH: return build_match(h, n);
+    case L_ASSIGN: return build_assign(h, n);
     case L_UNION: return build_union(h, n);
     default: wr_panic(__FILE__, __LINE__, "logical node that convert should have replaced");
     }

@@ -531,6 +531,21 @@ static lnode *prune_match(pl *p, lnode *n, const bool *need, uint32_t *map) {
     return c;
 }
 
+/* ---- ASSIGN: its columns are few and always made ---- */
+
+static lnode *prune_assign(pl *p, lnode *n, uint32_t *map) {
+    lnode *c = copy_node(p, n);
+    for (int s = 0; s < 2; s++) {
+        part x = start(p, n->in[s]);
+        pl_assign_need(&n->assign, s, x.need);
+        run(p, &x);
+        c->in[s] = x.n;
+        pl_assign_remap(p, &c->assign, s, x.map);
+    }
+    for (uint32_t i = 0; i < n->schema.n; i++) map[i] = i;
+    return c;
+}
+
 lnode *pl_prune(pl *p, lnode *n, const bool *asked, uint32_t *map) {
     bool *need = wr_new_n(p->arena, bool, n->schema.n + 1), any = false;
     for (uint32_t i = 0; i < n->schema.n; i++) any |= need[i] = asked[i];
@@ -552,6 +567,7 @@ lnode *pl_prune(pl *p, lnode *n, const bool *asked, uint32_t *map) {
     case L_OVER: return prune_over(p, n, need, map);
     case L_UNION: return prune_union(p, n, need, map);
     case L_MATCH: return prune_match(p, n, need, map);
+    case L_ASSIGN: return prune_assign(p, n, map);
     default: return prune_pass(p, n, need, map);
     }
 }

@@ -120,12 +120,13 @@ static lnode *tvf_node(pl *p, lnode *in, const spec *s, wr_window window, wr_spa
 lnode *pl_bind_tvf(pl *p, const wr_ast_ref *ref, pcte *ctes) {
     const wr_ast_call *c = &ref->call->call;
     if (pl_is_changelog(c)) return pl_bind_changelog(p, ref, ctes);
+    if (pl_is_assign(c)) return pl_bind_assign(p, ref, ctes);
     const spec        *s = c->name.n == 1 ? find_spec(c->name.part[0].text) : NULL;
     if (!s) {
         wr_sbuf name = {0};
         if (pl_is_broken(p, c->name.part[c->name.n - 1].text)) return NULL;
         wr_sql_name_text(c->name, &name);
-        pl_unsupported(p, ref->call->at, "window functions are TUMBLE, HOP, CUMULATE and SESSION; CREATE FUNCTION makes others", "table function %.*s", WR_FMT(wr_sbuf_str(&name)));
+        pl_unsupported(p, ref->call->at, "there are TUMBLE, HOP, CUMULATE and SESSION for windows, and ASSIGN; CREATE FUNCTION makes others", "table function %.*s", WR_FMT(wr_sbuf_str(&name)));
         wr_sbuf_free(&name);
         return NULL;
     }

@@ -383,7 +383,7 @@ static bool node_read(wr_job_status *s, wr_pnode *p, wr_reader *in) {
     if (in->bad) return false;
     snprintf(p->id, sizeof p->id, "%.*s", WR_FMT(id));
     snprintf(p->title, sizeof p->title, "%.*s", WR_FMT(title));
-    for (int k = 0; k <= WR_P_VIEW; k++)
+    for (int k = 0; k <= WR_P_ASSIGN; k++)
         if (wr_str_eq(kind, wr_str_of(wr_pnode_kind_name((wr_pnode_kind)k)))) p->kind = (wr_pnode_kind)k;
     table->name = (wr_str){wr_arena_strndup(s->arena, name.ptr, name.len), name.len};
     if (p->kind == WR_P_SOURCE) p->source.table = table;
