@@ -11,6 +11,7 @@ typedef struct auditor_opts {
     int64_t     memory_bytes;          /* of the process: an audit takes a part of it */
     bool        json, quiet, checkpoints; /* checkpoints: outputs count when one has them */
 } auditor_opts;
+enum { AUDIT_LAG_US = 60000000 }; /* the default */
 auditor *auditor_new(const auditor_opts *opts);
 void     auditor_tick(auditor *a, const wr_job_plan *plan, wr_job *job, wr_serve *serve); /* NULL is legal, as below */
 void     auditor_free(auditor *a);     /* an audit that is under way is stopped */

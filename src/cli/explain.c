@@ -1,7 +1,7 @@
 /* cli/explain.c: `weir explain`: the plan and the state bill, from hints, a sample or the last run, with budget and prices.
  *
  * Output     stdout; with --json one document. stderr: diagnostics.                                    */
-#include "cli.h"
+#include "auditor.h"
 #include <getopt.h>
 #include <signal.h>
 
@@ -9,7 +9,7 @@ enum { PRICES_BYTES_MAX = 1 << 16, CHECKPOINT_EVERY_US = 10000000 };
 
 typedef struct explain_args {
     job_args    job;
-    int64_t     sample_us;
+    int64_t     sample_us, audit_every_us, audit_lag_us;
     const char *prices;
 } explain_args;
 
@@ -20,6 +20,7 @@ static const struct option OPTIONS[] = {
     {"execute", required_argument, NULL, 'e'},       {"checkpoint-every", required_argument, NULL, OPT_CHECKPOINT},
     {"bounded", no_argument, NULL, OPT_BOUNDED},     {"until-idle", required_argument, NULL, OPT_UNTIL_IDLE},
     {"quiet", no_argument, NULL, 'q'},               {"sample", required_argument, NULL, OPT_SAMPLE},
+    {"audit-every", required_argument, NULL, OPT_AUDIT_EVERY}, {"audit-lag", required_argument, NULL, OPT_AUDIT_LAG},
     {"prices", required_argument, NULL, OPT_PRICES}, {"help", no_argument, NULL, 'h'}, {0},
 };
 
@@ -33,10 +34,13 @@ static int parse(int argc, char **argv, explain_args *args) {
         if (opt == 'h') return help_command(command, stdout), finish_stdout(CLI_OK);
         if (opt == ':' || opt == '?') return wrong_option(command, argv, opt);
         if (opt == OPT_SAMPLE) take_duration(command, "--sample", optarg, &args->sample_us, &code);
+        else if (opt == OPT_AUDIT_EVERY) take_duration(command, "--audit-every", optarg, &args->audit_every_us, &code);
+        else if (opt == OPT_AUDIT_LAG) take_duration(command, "--audit-lag", optarg, &args->audit_lag_us, &code);
         else if (opt == OPT_PRICES) args->prices = optarg;
         else job_option(&args->job, command, opt, optarg, &code);
         if (code) return code;
     }
+    if (args->audit_lag_us && !args->audit_every_us) return usage_error(command, "--audit-lag goes with --audit-every");
     job_files(&args->job, argc, argv, optind);
     return -1;
 }
@@ -77,7 +81,8 @@ static wr_status explain_jobs(wr_session *session, const explain_args *args, wr_
     if (args->prices) WR_TRY(load_prices(args->prices, &prices, err));
     int64_t     every = args->job.opts.checkpoint_interval_us;
     wr_bill_env env = {.budget_bytes = (double)wr_session_memory(session), .tier_bytes = (double)wr_tier_share_bytes(wr_session_memory(session)), .interval_us = (double)(every ? every : CHECKPOINT_EVERY_US),
-                       .workers = wr_session_workers(session), .prices = args->prices ? &prices : NULL};
+                       .workers = wr_session_workers(session), .prices = args->prices ? &prices : NULL,
+                       .audit_us = (double)(args->audit_every_us ? args->audit_every_us + (args->audit_lag_us ? args->audit_lag_us : AUDIT_LAG_US) : 0)};
     if (json) wr_sbuf_addz(out, "{\"jobs\":[");
     for (uint32_t i = 0; i < wr_session_n_steps(session); i++) {
         const wr_step *step = wr_session_step(session, i);

@@ -109,6 +109,7 @@ static const page pages[] = {
      "      --memory SIZE    the budget that is compared with; default as for run\n"
      "  -p, --workers N      default as for run\n"
      "      --checkpoint-every 10s\n"
+     "      --audit-every 1h --audit-lag 10min   as for run: what such audits need of the log\n"
      "      --prices FILE    what it costs a month; examples/prices.conf is such a file\n"
      "      --json           one JSON document\n"
      "\n"

@@ -19,7 +19,7 @@
 extern const char *malloc_conf;
 const char *malloc_conf = "background_thread:true,dirty_decay_ms:500,muzzy_decay_ms:0,percpu_arena:percpu,abort_conf:false";
 
-enum { KEEP_SERVING_US = 50000, AUDIT_LAG_US = 60000000 };
+enum { KEEP_SERVING_US = 50000 };
 
 static _Atomic(wr_session *) running;
 static volatile sig_atomic_t pipe_closed, signals_seen;

@@ -149,7 +149,7 @@ static void put_text(const char *name, const wr_size_load *l, const wr_size *s, 
     else put_size(out, s->in_bytes_per_s * WR_MIN(l->retention_s, 86400.0) * l->replication), wr_sbuf_addz(out, " on the brokers would do with --tiered 1d; the rest would lie in the store once, not once a replica\n");
 }
 
-static void put_json(const char *name, const wr_size_load *l, const wr_size *s, const wr_prices *p, bool rate, bool row, wr_sbuf *out) {
+static void put_json(const char *name, const wr_size_load *l, const wr_size *s, const wr_prices *p, bool rate, bool row, const wr_log_need *need, wr_sbuf *out) {
     wr_sbuf_addz(out, "{\"log\":"), wr_sbuf_add_json(out, wr_str_of(name));
     wr_sbuf_printf(out, ",\"rows_per_s\":%.17g,\"rate_assumed\":%s,\"row_bytes\":%.17g,\"row_estimated\":%s,\"in_bytes_per_s\":%.17g,\"partitions\":%.0f,\"partitions_why\":\"%s\",\"brokers\":%.0f,\"brokers_why\":\"%s\"", l->rows_per_s,
                    rate ? "false" : "true", l->row_bytes, row ? "false" : "true", s->in_bytes_per_s, s->partitions, wr_size_why_text(s->partitions_why), s->brokers, wr_size_why_text(s->brokers_why));
@@ -158,26 +158,21 @@ static void put_json(const char *name, const wr_size_load *l, const wr_size *s, 
     wr_sbuf_printf(out, ",\"replay\":{\"bytes\":%.0f,\"rows_per_s\":%.17g,\"bound\":\"%s\",\"us\":%.0f,\"catch_up_us\":%.0f,\"kept\":%s}", s->replay_bytes, s->replay_rows_per_s, wr_size_why_text(s->replay_why), s->replay_us,
                    s->catch_up_us, s->replay_kept ? "true" : "false");
     if (p) wr_sbuf_printf(out, ",\"money\":{\"currency\":\"%s\",\"disk\":%.4f,\"object\":%.4f,\"cross_zone\":%.4f}", p->currency, s->disk_money, s->object_money, s->cross_zone_money);
+    if (need) wr_sbuf_addz(out, ",\"need\":{"), wr_log_need_json(need, out), wr_sbuf_addc(out, '}');
     wr_sbuf_addc(out, '}');
 }
 
 /* What the job needs behind it, against what is kept. */
-static void put_need(const wr_job_plan *job, const wr_pnode *source, const wr_size_load *l, wr_sbuf *out) {
-    const wr_pnode *by;
-    double          needed = wr_size_needed_us(job, source, &by);
+static void put_need(const wr_log_need *n, const wr_size_load *l, wr_sbuf *out) {
     put_line(out, "the job needs");
-    if (needed < 0) wr_sbuf_printf(out, "all of it, to build %s anew: what its keys were is not bounded by time\n", by->title);
-    else if (!by) wr_sbuf_addz(out, "nothing behind its position: it remembers no rows of it\n");
-    else {
-        wr_text_duration((int64_t)needed, out);
-        wr_sbuf_printf(out, " of it, to build %s anew%s\n", by->title, needed / 1e6 > l->retention_s ? ": LONGER THAN IT IS KEPT" : "");
-    }
+    wr_log_need_text(n, out);
+    wr_sbuf_addz(out, n->needed_us / 1e6 > l->retention_s ? ": LONGER THAN IT IS KEPT\n" : "\n");
 }
 
-static void one(const size_args *a, const char *name, const wr_size_load *l, const wr_prices *p, bool rate, bool row, wr_sbuf *out) {
+static void one(const size_args *a, const char *name, const wr_size_load *l, const wr_prices *p, bool rate, bool row, const wr_log_need *need, wr_sbuf *out) {
     wr_size s;
     wr_size_compute(l, p, &s);
-    if (a->job.json) wr_sbuf_addz(out, out->len ? "," : ""), put_json(name, l, &s, p, rate, row, out);
+    if (a->job.json) wr_sbuf_addz(out, out->len ? "," : ""), put_json(name, l, &s, p, rate, row, need, out);
     else put_text(name, l, &s, p, rate && row ? "" : rate ? " (bytes estimated from its columns: declare 'stats.row-bytes')" : row ? " (rate assumed: declare 'stats.rows-per-second')" : " (rate assumed, bytes estimated: declare 'stats.rows-per-second' and 'stats.row-bytes')", out);
 }
 
@@ -198,9 +193,11 @@ static void of_script(const size_args *a, wr_session *session, const wr_prices *
             if (a->has_row) l.row_bytes = a->load.row_bytes, row = true;
             wr_sbuf name = {0};
             wr_sbuf_printf(&name, "%.*s (%.*s)", WR_FMT(n->source.table->name), WR_FMT(n->source.table->connector));
-            if (wr_size_kept_us(n) >= 0 && !a->has_retention) l.retention_s = wr_size_kept_us(n) / 1e6;
-            one(a, name.at, &l, p, rate, row, out);
-            if (!a->job.json) put_need(step->job, n, &l, out);
+            wr_log_need need;
+            (void)wr_log_need_of(step->job, n, 0, &need); /* it is a queue: see above */
+            if (need.kept_us >= 0 && !a->has_retention) l.retention_s = need.kept_us / 1e6;
+            one(a, name.at, &l, p, rate, row, &need, out);
+            if (!a->job.json) put_need(&need, &l, out);
             wr_sbuf_free(&name);
             ++*n_logs;
         }
@@ -238,7 +235,7 @@ int cmd_size(int argc, char **argv) {
     if (a.prices && load_prices(a.prices, &prices, &err) != WR_OK) return print_err(&err, a.job.json), job_args_free(&a.job), CLI_REFUSED;
     const wr_prices *p = a.prices ? &prices : NULL;
     if (a.job.files.n || a.job.texts.n) code = with_script(&a, p, &out);
-    else code = CLI_OK, one(&a, "log", &a.load, p, true, true, &out);
+    else code = CLI_OK, one(&a, "log", &a.load, p, true, true, NULL, &out);
     if (code == CLI_OK && a.job.json) printf("{\"logs\":[%.*s]}\n", WR_FMT(wr_sbuf_str(&out)));
     else if (out.len) fwrite(out.at, 1, out.len, stdout);
     wr_sbuf_free(&out);

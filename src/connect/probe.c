@@ -5,6 +5,7 @@
 #include "format/records.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 const char *wr_found_name(wr_found found) {
     static const char *const NAMES[] = {"ok", "note", "warning", "fault"};
@@ -180,6 +181,52 @@ void wr_probe_writable_dir(wr_world *w, const char *dir, const char *what, wr_fi
         wr_sbuf_free(&size);
     }
     wr_sbuf_free(&near);
+}
+
+/* ---- logs ---- */
+
+static double declared(const wr_table_info *t, const char *key) {
+    const wr_option *o = wr_options_find(&t->options, key);
+    char             text[64] = "";
+    if (o && o->value.len < sizeof text) snprintf(text, sizeof text, "%.*s", WR_FMT(o->value));
+    return WR_MAX(strtod(text, NULL), 0.0);
+}
+
+/* How long so many bytes a partition last at the declared rate; 0: it is not declared. */
+static double lasts_us(const wr_table_info *t, const wr_probe_kept *k) {
+    double bytes_per_s = declared(t, "stats.rows-per-second") * declared(t, "stats.row-bytes");
+    return bytes_per_s > 0 ? k->partition_bytes * k->partitions / bytes_per_s * 1e6 : 0;
+}
+
+static void kept_text(const wr_probe_kept *k, double by_size_us, wr_sbuf *b) {
+    if (k->time_us < 0) wr_sbuf_addz(b, "for ever");
+    else wr_sbuf_addz(b, "for "), wr_text_duration((int64_t)k->time_us, b), wr_sbuf_printf(b, " (%s)", k->time_key);
+    if (k->partition_bytes < 0) return;
+    wr_sbuf_addz(b, ", but no more than "), wr_text_size((int64_t)k->partition_bytes, b), wr_sbuf_printf(b, " a partition (%s)", k->size_key);
+    if (by_size_us > 0) wr_sbuf_addz(b, ", which the declared rate fills in "), wr_text_duration((int64_t)by_size_us, b);
+    else wr_sbuf_addz(b, ": how long that is the table does not say ('stats.rows-per-second', 'stats.row-bytes')");
+}
+
+bool wr_probe_kept_enough(const wr_table_info *t, const wr_probe_kept *k, wr_probe_ctx *ctx, double *set_us, double *set_bytes) {
+    wr_sbuf kept = {0}, need = {0};
+    double  by_size_us = k->partition_bytes >= 0 ? lasts_us(t, k) : 0;
+    bool    short_time = ctx->need_us > 0 && k->time_us >= 0 && k->time_us < ctx->need_us, short_size = ctx->need_us > 0 && by_size_us > 0 && by_size_us < ctx->need_us;
+    bool    unknown = k->partition_bytes >= 0 && by_size_us <= 0, ever = k->time_us < 0 && k->partition_bytes < 0;
+    *set_us = short_time ? ctx->need_us : -1;
+    *set_bytes = short_size ? k->partition_bytes * (ctx->need_us / by_size_us) : -1;
+    kept_text(k, by_size_us, &kept);
+    if (ctx->need_us > 0) wr_text_duration((int64_t)ctx->need_us, &need);
+    if (short_time || short_size)
+        wr_find(ctx->out, WR_FOUND_WARNING, "retention", "'%s' keeps messages %s; %s of them are needed to build the state of %s anew (a backfill, an upgrade that rebuilds, an audit)", k->log, kept.at, need.at, ctx->need_by);
+    else if (ctx->need_us < 0 && !ever)
+        wr_find(ctx->out, WR_FOUND_NOTE, "retention", "'%s' keeps messages %s; the state of %s is made from all that ever came: only checkpoints and savepoints have it", k->log, kept.at, ctx->need_by);
+    else if (ctx->need_us > 0 && unknown)
+        wr_find(ctx->out, WR_FOUND_NOTE, "retention", "'%s' keeps messages %s; %s of them are needed to build the state of %s anew", k->log, kept.at, need.at, ctx->need_by);
+    else if (ctx->need_us > 0) wr_find(ctx->out, WR_FOUND_FINE, "retention", "'%s' keeps messages %s; %s are needed to build the state of %s anew", k->log, kept.at, need.at, ctx->need_by);
+    else if (ever) wr_find(ctx->out, WR_FOUND_FINE, "retention", "'%s' keeps messages for ever", k->log);
+    else wr_find(ctx->out, WR_FOUND_FINE, "retention", "'%s' keeps messages %s: a job that is away for longer loses some", k->log, kept.at);
+    wr_sbuf_free(&kept), wr_sbuf_free(&need);
+    return !short_time && !short_size;
 }
 
 /* ---- databases ---- */

@@ -38,6 +38,8 @@ typedef struct wr_probe_ctx {
     bool            checkpoints;    /* the job will make checkpoints, */
     int64_t         interval_us;    /* so often */
     bool            goes_on;        /* there is a checkpoint: it says where sources begin */
+    double          need_us;        /* sources: how far back the log has to reach so that the state behind it can be built anew; 0: nothing is remembered, -1: something for ever */
+    const char     *need_by;        /* the operator that needs it */
     wr_findings    *out;
 } wr_probe_ctx;
 
@@ -54,6 +56,15 @@ void     wr_probe_table(const wr_connector *connector, const wr_table_info *tabl
 /* What probes share: files and directories. nearest: the path itself, or the nearest directory above it that is there. */
 bool     wr_probe_nearest(wr_world *world, wr_str path, wr_sbuf *out, wr_file_info *info);
 void     wr_probe_writable_dir(wr_world *world, const char *dir, const char *what, wr_findings *out); /* may not be there yet: then the nearest one that is */
+
+/* What probes of logs share. "retention": is as much there as the job needs (need_us)? False: too little; then *set_us and *set_bytes are what would do, -1: no need to change it. */
+typedef struct wr_probe_kept {
+    const char *log;                /* its name */
+    double      time_us, partition_bytes; /* that are kept; -1: for ever, any */
+    uint32_t    partitions;
+    const char *time_key, *size_key;
+} wr_probe_kept;
+bool     wr_probe_kept_enough(const wr_table_info *table, const wr_probe_kept *kept, wr_probe_ctx *ctx, double *set_us, double *set_bytes);
 
 /* What probes of databases share. */
 typedef enum wr_fit { WR_FIT, WR_FIT_NARROW, WR_FIT_NOT } wr_fit; /* NARROW: holds such values, but not all of them */

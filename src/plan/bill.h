@@ -113,6 +113,7 @@ typedef struct wr_prices {       /* a month has 730 hours */
 } wr_prices;
 typedef struct wr_bill_env {     /* what the bill is made out for */
     double           budget_bytes, interval_us, workers;
+    double           audit_us;   /* a period that is audited while the job runs, with its lag; 0: none */
     double           tier_bytes; /* memory that the tier on disk takes under that budget once state is spilled; 0: not asked */
     const wr_prices *prices;     /* NULL: none */
     const wr_bill_facts *facts;  /* NULL: none */

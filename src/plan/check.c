@@ -3,7 +3,6 @@
  * Idea       walks the finished job; every remark names a place in the script and, where there is one, a way out.
  * Invariant  adds warnings and notes only.                                                                            */
 #include "plan/logical.h"
-#include "plan/size.h"
 
 static void note(wr_diags *d, wr_severity s, wr_span at, const char *code, const char *text, const char *hint) {
     wr_diags_add(d, s, code, at, "%s", text);
@@ -90,21 +89,6 @@ const char *wr_plan_guarantee(const wr_pnode *sink, wr_sbuf *why) {
     return "at least once";
 }
 
-/* Can what is remembered be built anew from the log? */
-static void check_retention(const wr_job_plan *job, const wr_pnode *source, wr_diags *d) {
-    const wr_pnode *by;
-    double          kept = wr_size_kept_us(source), needed = kept >= 0 ? wr_size_needed_us(job, source, &by) : 0;
-    if (kept < 0 || (needed >= 0 && needed <= kept)) return;
-    wr_sbuf has = {0}, wants = {0};
-    wr_text_duration((int64_t)kept, &has);
-    if (needed < 0) wr_sbuf_addz(&wants, "all");
-    else wr_text_duration((int64_t)needed, &wants);
-    wr_diags_add(d, WR_SEV_WARNING, "WR461", source->at, "to build the state of %s anew (a backfill, an upgrade that rebuilds, an audit) %s of '%.*s' is needed; the log keeps %s", by->title, wants.at,
-                 WR_FMT(source->source.table->name), has.at);
-    wr_diags_hint(d, "keep the log for longer ('weir size' says what that costs), or keep savepoints: what is in them need not be read again");
-    wr_sbuf_free(&has), wr_sbuf_free(&wants);
-}
-
 void wr_plan_check(const wr_job_plan *job, wr_diags *d) {
     for (uint32_t i = 0; i < job->nodes.n; i++) {
         const wr_pnode *n = job->nodes.at[i];
@@ -113,7 +97,7 @@ void wr_plan_check(const wr_job_plan *job, wr_diags *d) {
         if (n->kind == WR_P_LOOKUP_JOIN)
             wr_diags_add(d, WR_SEV_NOTE, "WR114", n->at, "%.*s is asked when a row comes: a replay finds what it holds then", WR_FMT(n->lookup.from.table->name));
         check_state(n, d);
-        if (n->kind == WR_P_SOURCE) check_retention(job, n, d);
+        if (n->kind == WR_P_SOURCE) pl_retention_check(job, n, d);
         if (n->kind == WR_P_SINK) check_sink(n, d);
         if (n->kind == WR_P_VIEW) wr_diags_add(d, WR_SEV_NOTE, "WR112", n->at, "materialized view '%.*s', with checkpoints: exactly once", WR_FMT(n->view.table->name));
         check_refused(n, d);

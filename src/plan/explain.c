@@ -112,6 +112,7 @@ void wr_plan_explain(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *ou
     guarantees(job, out);
     refused(job, out);
     pl_overload_text(job, out);
+    pl_retention_text(job, env, out);
 }
 
 /* ---- JSON ---- */
@@ -206,5 +207,6 @@ void wr_plan_explain_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbu
     }
     wr_sbuf_addc(out, ']');
     pl_overload_json(job, out);
+    pl_retention_json(job, env, out);
     wr_sbuf_addz(out, "}\n");
 }

@@ -322,6 +322,10 @@ const wr_pnode *pl_shedding(const wr_pnode *n);     /* such a source among its i
 void   pl_check_overload(const wr_pnode *n, wr_diags *diags);
 void   pl_overload_text(const wr_job_plan *job, wr_sbuf *out);
 void   pl_overload_json(const wr_job_plan *job, wr_sbuf *out);
+/* retention.c: what is needed of the logs that are read, and what they keep */
+void   pl_retention_text(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out);
+void   pl_retention_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out); /* ,"logs":[...] */
+void   pl_retention_check(const wr_job_plan *job, const wr_pnode *source, wr_diags *diags);
 
 /* ddl.c */
 bool     pl_create_table(pl *p, const wr_ast_stmt *s); /* true: there is a new table */

@@ -135,10 +135,11 @@ double wr_size_needed_us(const struct wr_job_plan *job, const struct wr_pnode *s
     return most;
 }
 
-double wr_size_kept_us(const struct wr_pnode *source) {
+double wr_size_kept_us(const struct wr_pnode *source, const char **key) {
     static const char *const keys[] = {"log.retention", "contract.retention"};
     int64_t us;
     for (size_t i = 0; i < WR_COUNT_OF(keys); i++)
-        if (wr_parse_duration(wr_str_trim(wr_table_option_get(source->source.table, keys[i])), &us)) return (double)us;
+        if (wr_parse_duration(wr_str_trim(wr_table_option_get(source->source.table, keys[i])), &us)) return *key = keys[i], (double)us;
+    *key = NULL;
     return -1;
 }

@@ -45,6 +45,19 @@ bool wr_size_of_source(const struct wr_pnode *node, wr_size_load *load, bool *ra
 /* How far back the log has to reach, so that the state of what stands behind this source can be built anew from it (a backfill, an upgrade that rebuilds, an audit): the longest that a row of it
  * is remembered. *by: the operator. 0: nothing is; -1: something for ever, as long as its keys are. */
 double wr_size_needed_us(const struct wr_job_plan *job, const struct wr_pnode *source, const struct wr_pnode **by);
-/* What the table says its log keeps ('log.retention', else 'contract.retention'); -1: it does not. */
-double wr_size_kept_us(const struct wr_pnode *source);
+/* What the table says its log keeps ('log.retention', else 'contract.retention': *key); -1: it does not. */
+double wr_size_kept_us(const struct wr_pnode *source, const char **key);
+
+typedef struct wr_log_need {               /* of one log: retention.c */
+    const struct wr_pnode *source, *by;    /* by: the operator that needs the most; NULL: none does */
+    double      needed_us, audit_us;       /* for the state, as wr_size_needed_us; for audits of periods, 0: there are none, -1: all of it */
+    double      most_us;                   /* the larger one */
+    double      kept_us;                   /* -1: not declared; */
+    const char *kept_by;                   /* the option that says so */
+} wr_log_need;
+/* audit_us: a period and its lag (`weir run --audit-every, --audit-lag`), 0: no audits. False: no queue is read here. */
+bool wr_log_need_of(const struct wr_job_plan *job, const struct wr_pnode *source, double audit_us, wr_log_need *out);
+static inline bool wr_log_need_short(const wr_log_need *n) { return n->kept_us >= 0 && (n->most_us < 0 || n->most_us > n->kept_us); }
+void wr_log_need_text(const wr_log_need *need, wr_sbuf *out);  /* "9 d of it, to build ... anew" */
+void wr_log_need_json(const wr_log_need *need, wr_sbuf *out);  /* members of an object */
 void wr_size_compute(const wr_size_load *load, const wr_prices *prices, wr_size *out); /* prices NULL: none */

@@ -7,6 +7,7 @@
  * Thread     the caller's; one more for a request to the object store, which it ends when time is over.                                     */
 #include "run/doctor.h"
 #include "run/internal.h"
+#include "plan/size.h"
 #include "remote/remote.h"
 #include <inttypes.h>
 #include <math.h>
@@ -33,14 +34,26 @@ static bool has_checkpoint(const wr_run_opts *o) {
     return has;
 }
 
-static void look_at_table(wr_job *job, wr_str connector, const wr_table_info *info, wr_role role, bool goes_on, int64_t timeout_us, wr_findings *out) {
-    const wr_connector *c = wr_connector_find(connector);
+/* The most that any of the sources that read this table needs. */
+static void find_need(const wr_job_plan *plan, const wr_table *table, wr_probe_ctx *probe) {
+    for (uint32_t i = 0; i < plan->nodes.n; i++) {
+        const wr_pnode *n = plan->nodes.at[i], *by;
+        if (n->kind != WR_P_SOURCE || n->source.table != table) continue;
+        double us = wr_size_needed_us(plan, n, &by);
+        if (!by || probe->need_us < 0 || (us >= 0 && us <= probe->need_us)) continue;
+        probe->need_us = us, probe->need_by = by->title;
+    }
+}
+
+static void look_at_table(wr_job *job, const wr_table *table, const wr_table_info *info, wr_role role, bool goes_on, int64_t timeout_us, wr_findings *out) {
+    const wr_connector *c = wr_connector_find(table->connector);
     if (!c) return; /* the plan has refused it */
     wr_connect_ctx *ctx = wr_new(job->arena, wr_connect_ctx);
     *ctx = (wr_connect_ctx){.world = job->opts.world, .arena = job->arena, .acct = job->opts.acct, .diags = job->opts.diags, .tz = job->plan->tz, .n_workers = job->n_workers,
                             .batch_rows = job->batch_rows, .bounded_override = job->opts.force_bounded, .tail_override = job->opts.force_tail, .print_style = "table"};
     int64_t      every = job->opts.checkpoint_interval_us ? job->opts.checkpoint_interval_us : CHECKPOINT_EVERY_US;
     wr_probe_ctx probe = {.role = role, .timeout_us = timeout_us, .connect = ctx, .checkpoints = job->opts.state_dir != NULL, .interval_us = every, .goes_on = goes_on, .out = out};
+    if (role == WR_ROLE_SOURCE) find_need(job->plan, table, &probe);
     wr_probe_table(c, info, &probe);
 }
 
@@ -78,11 +91,11 @@ static void look_at_tables(wr_job *job, int64_t timeout_us, wr_findings *out) {
         if (!table || seen(plan, i, table, p->kind)) continue;
         wr_table_info info;
         table_info_of(job, p, &info);
-        look_at_table(job, table->connector, &info, role, goes_on, timeout_us, out);
+        look_at_table(job, table, &info, role, goes_on, timeout_us, out);
         const wr_table *refused = p->kind == WR_P_SOURCE ? p->source.letters : p->kind == WR_P_SINK ? p->sink.letters : NULL;
         if (!refused || seen(plan, plan->nodes.n, refused, WR_P_SINK) || letters_seen(plan, i, refused)) continue;
         letters_info(job, refused, &info);
-        look_at_table(job, refused->connector, &info, WR_ROLE_SINK, goes_on, timeout_us, out);
+        look_at_table(job, refused, &info, WR_ROLE_SINK, goes_on, timeout_us, out);
     }
 }
 

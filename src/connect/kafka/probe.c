@@ -5,7 +5,9 @@
  *            Nothing is written and no transaction begun: that would fence off a job that runs.                              */
 #include "connect/kafka/lib.h"
 #include "connect/probe.h"
+#include "format/records.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -237,32 +239,62 @@ static void look_at_writing(probe *p) {
     wr_find_todo(p->out, "kafka-acls.sh --bootstrap-server %s --list --topic %s shows it: User:%s needs Write and Describe", p->servers, p->topic, *user ? user : "ANONYMOUS");
 }
 
+static void readers_find(probe *p, double retention_ms) {
+    wr_sbuf text = {0};
+    if (retention_ms < 0) wr_sbuf_addz(&text, "for ever");
+    else wr_text_duration((int64_t)(retention_ms * 1000), &text);
+    wr_find(p->out, WR_FOUND_FINE, "retention", "readers find messages of '%s' for %s", p->topic, text.at);
+    wr_sbuf_free(&text);
+}
+
+/* Of a source: is as much there as the state behind it is made from? */
+static void look_at_retention(probe *p, bool deletes, double retention_ms, double retention_bytes, uint32_t partitions) {
+    const wr_probe_kept kept = {p->topic, retention_ms < 0 ? -1 : retention_ms * 1000, retention_bytes, partitions, "retention.ms", "retention.bytes"};
+    double set_us, set_bytes;
+    if (!deletes) {
+        const wr_format *format = wr_format_find(option_text(p->t, wr_record_specs, wr_options_find(&p->t->options, "value.format") ? "value.format" : "format"));
+        if (p->upsert || !p->ctx->need_us || !format || format->changes != WR_FORMAT_APPEND) return;
+        wr_find(p->out, WR_FOUND_WARNING, "retention", "'%s' is compacted (cleanup.policy): of each key the last message stays, and the state of %s is made from all of them, so it cannot be built anew", p->topic, p->ctx->need_by);
+        wr_find_todo(p->out, "kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config cleanup.policy=delete, or keep savepoints", p->servers, p->topic);
+        return;
+    }
+    if (wr_probe_kept_enough(p->t, &kept, p->ctx, &set_us, &set_bytes)) return;
+    wr_sbuf change = {0};
+    if (set_us >= 0) wr_sbuf_printf(&change, "retention.ms=%.0f", ceil(set_us / 1000));
+    if (set_bytes >= 0) wr_sbuf_printf(&change, "%sretention.bytes=%.0f", change.len ? "," : "", ceil(set_bytes));
+    wr_find_todo(p->out, "kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config %s ('weir size' says what that costs), or keep savepoints", p->servers, p->topic, change.at);
+    wr_sbuf_free(&change);
+}
+
 static void look_at_config(probe *p) {
-    static const char *const keys[] = {"cleanup.policy", "retention.ms", "min.insync.replicas"};
-    config  c[3] = {0};
-    wr_sbuf why = {0}, text = {0};
-    ask_config(p, RD_KAFKA_RESOURCE_TOPIC, p->topic, keys, c, 3, &why);
-    if (why.len || !c[0].known) {
+    enum { POLICY, MS, INSYNC, BYTES, N_KEYS };
+    static const char *const keys[] = {"cleanup.policy", "retention.ms", "min.insync.replicas", "retention.bytes"};
+    config  c[N_KEYS] = {0};
+    wr_sbuf why = {0};
+    ask_config(p, RD_KAFKA_RESOURCE_TOPIC, p->topic, keys, c, N_KEYS, &why);
+    if (why.len || !c[POLICY].known) {
         wr_find(p->out, WR_FOUND_NOTE, "configuration", "that of '%s' is not told (%s)", p->topic, why.at ? why.at : "not in the answer");
         wr_sbuf_free(&why);
         return;
     }
     const struct rd_kafka_metadata_topic *topic = find_topic(p, wr_str_of(p->topic));
-    int short_of = 0, least = (int)strtol(c[2].value, NULL, 10);
+    int    short_of = 0, least = (int)strtol(c[INSYNC].value, NULL, 10);
+    bool   deletes = strstr(c[POLICY].value, "delete");
+    double ms = c[MS].known ? strtod(c[MS].value, NULL) : -1, bytes = c[BYTES].known ? strtod(c[BYTES].value, NULL) : -1;
     for (int i = 0; topic && i < topic->partition_cnt; i++) short_of += topic->partitions[i].isr_cnt < least;
     if (p->sink && short_of) {
         wr_find(p->out, WR_FOUND_FAULT, "replicas", "%d partitions of '%s' have fewer replicas in sync than min.insync.replicas = %d: writing to them is refused", short_of, p->topic, least);
         wr_find_todo(p->out, "start the brokers that are down, or kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config min.insync.replicas=1", p->servers, p->topic);
     }
-    if (p->upsert && !strstr(c[0].value, "compact")) {
-        wr_find(p->out, WR_FOUND_WARNING, "compaction", "cleanup.policy of '%s' is '%s': rows of the table that are not written again are lost when they are old", p->topic, c[0].value);
+    if (p->upsert && !strstr(c[POLICY].value, "compact")) {
+        wr_find(p->out, WR_FOUND_WARNING, "compaction", "cleanup.policy of '%s' is '%s': rows of the table that are not written again are lost when they are old", p->topic, c[POLICY].value);
         wr_find_todo(p->out, "kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config cleanup.policy=compact", p->servers, p->topic);
-    } else if (strstr(c[0].value, "delete")) {
-        if (strtoll(c[1].value, NULL, 10) < 0) wr_sbuf_addz(&text, "for ever");
-        else wr_text_duration(strtoll(c[1].value, NULL, 10) * 1000, &text);
-        wr_find(p->out, WR_FOUND_FINE, "retention", p->sink ? "readers find messages of '%s' for %s" : "messages of '%s' are there for %s: a job that is away for longer loses some", p->topic, text.at);
+    } else if (!p->sink) {
+        look_at_retention(p, deletes, ms, bytes, topic ? (uint32_t)topic->partition_cnt : 1);
+    } else if (deletes) {
+        readers_find(p, ms);
     }
-    wr_sbuf_free(&why), wr_sbuf_free(&text);
+    wr_sbuf_free(&why);
 }
 
 static bool open_client(probe *p) {

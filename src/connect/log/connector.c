@@ -4,6 +4,7 @@
 #include "connect/log/connector.h"
 #include "base/hash.h"
 #include "connect/probe.h"
+#include <math.h>
 
 #define COMMON_SPECS                                                                                                                                    \
     {"path", "path", NULL, true, "the log's directory"},                                                                                                 \
@@ -106,6 +107,17 @@ static void probe_view(const wr_table_info *t, const char *path, wr_log_view *vi
     wr_find_todo(ctx->out, "start that job again, or give its rows up: weir log drop %s", path);
 }
 
+static void probe_retention(const wr_table_info *t, const char *path, const wr_log_config *config, wr_probe_ctx *ctx) {
+    const wr_probe_kept kept = {path, config->retention_us ? (double)config->retention_us : -1, config->retention_bytes ? (double)config->retention_bytes : -1, config->partitions, "log.retention", "log.retention-size"};
+    double  set_us, set_bytes;
+    if (!(config->cleanup & WR_LOG_DELETE) || wr_probe_kept_enough(t, &kept, ctx, &set_us, &set_bytes)) return;
+    wr_sbuf change = {0};
+    if (set_us >= 0) wr_sbuf_printf(&change, " --retention %.0fs", ceil(set_us / 1e6));
+    if (set_bytes >= 0) wr_sbuf_printf(&change, " --retention-size %.0fMiB", ceil(set_bytes / (1 << 20)));
+    wr_find_todo(ctx->out, "what a log keeps is said when it is made: weir log create NEW%s, and write there; or keep savepoints", change.at);
+    wr_sbuf_free(&change);
+}
+
 static void probe(const wr_table_info *t, wr_probe_ctx *ctx) {
     wr_world   *world = ctx->connect->world;
     const char *path = log_table_path(t, ctx->connect->arena);
@@ -120,6 +132,7 @@ static void probe(const wr_table_info *t, wr_probe_ctx *ctx) {
     }
     if (view) {
         probe_view(t, path, view, ctx);
+        if (ctx->role == WR_ROLE_SOURCE) probe_retention(t, path, wr_log_view_config(view), ctx);
         wr_log_view_close(view);
     } else if (ctx->role != WR_ROLE_SINK) {
         wr_find(ctx->out, WR_FOUND_FAULT, "log", "there is no log at '%s'", path);
