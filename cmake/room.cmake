@@ -18,6 +18,9 @@ if(TARGET simdjson::simdjson)
 endif()
 find_program(RE2C re2c REQUIRED)
 find_program(LEMON lemon REQUIRED)
+find_path(LEMON_GRAPHS lemon/network_simplex.h REQUIRED DOC "headers of the graph library LEMON (Debian: liblemon-dev), which is not the parser generator")
+add_library(lemon_graphs INTERFACE) # headers only
+target_include_directories(lemon_graphs SYSTEM INTERFACE ${LEMON_GRAPHS})
 find_package(Threads REQUIRED)
 
 add_library(wr_flags INTERFACE)

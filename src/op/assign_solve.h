@@ -1,10 +1,17 @@
 /* op/assign_solve.h: one round of ASSIGN: which courier gets which order.
  *
  * Idea       as many orders as possible get a courier; among all such choices the one with the least sum of distance - wait_weight * waited seconds, in
- *            whole thousandths. That is a minimum-cost flow on a bipartite graph (Kuhn 1955; solved by LEMON's network simplex behind op/assign_lemon.cpp).
+ *            whole thousandths. That is a minimum-cost flow on a bipartite graph (Kuhn 1955; solved by LEMON's network simplex behind assign_lemon.h).
  *            Greedy, to compare: the orders from the oldest on, each gets the nearest courier that is left.
- * Bounds     all pairs where they are WR_ASSIGN_ARCS_MAX at most, else the nearest couriers of each order (found by a grid); of more than WR_ASSIGN_SIDE_MAX
- *            open orders the oldest are solved and the others served greedily, and counted.
+ * Bounds     all pairs where they are WR_ASSIGN_ARCS_MAX at most; else each order is offered its nearest couriers, as many as there are orders (then the answer
+ *            is still the best: a courier farther away than that many others is never needed) or as fit into the bound (then it is near the best).
+ *            Orders that went without are offered what is left, until nobody gets one. Of more than WR_ASSIGN_SIDE_MAX orders the oldest are solved, the
+ *            others served greedily, and counted.
+ * Batches    orders that went without may join a courier who has one order of this round. The courier then drives to both pick-ups, in either order, and to
+ *            both drops, in either order; apart means one order after the other: courier, pick-up, drop, second pick-up, second drop. The shortest joint
+ *            route must be at most (1 - batch_share) of that. Again as many as possible, then the least sum of detours (joint route less the first
+ *            order's own, less the waiting); greedy: from the oldest on, the least detour. A courier drives two orders at most. With many of both, an
+ *            order is held against the couriers whose pick-ups are nearest to its own.
  * Invariant  the same input in the same order gives the same picks.
  * Thread     any; no state outside the call.  Memory: freed before it returns.                                                 */
 #pragma once
@@ -31,11 +38,11 @@ typedef struct wr_assign_courier { double x, y; } wr_assign_courier;
 typedef struct wr_assign_pick {         /* of each order */
     uint32_t courier;                   /* WR_ASSIGN_NOBODY */
     uint32_t stop;                      /* 1; 2: the second pick-up of a batch */
-    double   distance;                  /* from the courier to the pick-up; of a stop 2: from the first pick-up to this one */
+    double   distance;                  /* to the pick-up: from where the courier stood; of a stop 2: from the first pick-up */
 } wr_assign_pick;
 typedef struct wr_assign_sum {
     uint32_t n_assigned, n_batched, n_greedy; /* n_greedy: served greedily although the best was asked for (too many) */
-    int64_t  cost;                      /* of all stop-1 pairs, in thousandths */
+    int64_t  cost;                      /* of the pairs before batching, in thousandths */
 } wr_assign_sum;
 
 double wr_assign_distance(bool earth, double x0, double y0, double x1, double y1);
