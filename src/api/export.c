@@ -215,6 +215,31 @@ static bool drop_splits(exporter *x, wr_str t, wr_sbuf *out) {
     return any;
 }
 
+static size_t word_at(wr_str t, size_t at) { /* its length */
+    size_t n = 0;
+    while (at + n < t.len && (t.ptr[at + n] == '_' || (t.ptr[at + n] | 0x20) - 'a' + 0u < 26 || (n && t.ptr[at + n] - '0' + 0u < 10))) n++;
+    return n;
+}
+static bool followed_by(wr_str t, size_t at, const char *what) { /* behind white space */
+    while (at < t.len && (t.ptr[at] == ' ' || t.ptr[at] == '\t' || t.ptr[at] == '\n' || t.ptr[at] == '\r')) at++;
+    return wr_str_starts((wr_str){t.ptr + at, t.len - at}, wr_str_of(what));
+}
+/* ASSIGN is a function that Flink's user provides; two of its arguments are reserved words there. True: *out is the text with those quoted. */
+static bool quote_assign(exporter *x, wr_str t, wr_sbuf *out) {
+    bool calls = false, any = false;
+    for (size_t at = 0, end; at < t.len; at = end) {
+        end = past_quoted(t, at);
+        wr_str word = {t.ptr + at, end == at ? word_at(t, at) : 0};
+        if (end == at) end = at + WR_MAX(word.len, (size_t)1);
+        calls |= wr_str_ieq(word, WR_STR("ASSIGN")) && followed_by(t, end, "(");
+        bool quote = calls && (wr_str_ieq(word, WR_STR("every")) || wr_str_ieq(word, WR_STR("hold"))) && followed_by(t, end, "=>");
+        wr_sbuf_printf(out, quote ? "`%.*s`" : "%.*s", (int)(end - at), t.ptr + at);
+        any |= quote;
+    }
+    if (calls) note(x, "ASSIGN is weir's: Flink needs a process table function of that name (docs/dispatch.md), and SELECT * has the partition columns of both tables there");
+    return any;
+}
+
 /* False: a function of a shared object, which Flink cannot load. */
 static bool export_function(exporter *x, const wr_ast_create_function *f) {
     wr_sbuf name = {0};
@@ -255,9 +280,16 @@ static void export_stmt(exporter *x, wr_ast_stmt *s, wr_sbuf *out) {
     } else if (s->kind == WR_STMT_CREATE_FUNCTION || s->kind == WR_STMT_ALTER_FUNCTION) {
         keep = export_function(x, &s->create_function);
     } else if (s->kind == WR_STMT_CREATE_VIEW && s->create_view.materialized) {
+        wr_sbuf rest = {0};
         export_view(x, s, &changed);
-    } else if (!drop_splits(x, s->text, &changed)) {
-        wr_sbuf_clear(&changed);
+        quote_assign(x, wr_sbuf_str(&changed), &rest); /* what is reserved is quoted by then */
+        wr_sbuf_free(&rest);
+    } else {
+        wr_sbuf plain = {0};
+        bool    splits = drop_splits(x, s->text, &plain), quoted = quote_assign(x, splits ? wr_sbuf_str(&plain) : s->text, &changed);
+        if (!quoted) wr_sbuf_clear(&changed);
+        if (splits && !quoted) wr_sbuf_add_str(&changed, wr_sbuf_str(&plain));
+        wr_sbuf_free(&plain);
     }
     wr_sbuf_add_str(out, wr_sbuf_str(&x->comments));
     if (keep) wr_sbuf_add_str(out, changed.len ? wr_sbuf_str(&changed) : s->text);
