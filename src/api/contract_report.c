@@ -70,17 +70,32 @@ static void find_letters(wr_contract_report *r, wr_str team, wr_str path, const 
 
 /* ---- files ---- */
 /* Where the place of a table is: two clusters may have a topic of one name, two folders a file. */
-static wr_str realm_of(wr_contract_report *r, const wr_session *session, wr_str table, wr_str path) {
+static wr_str realm_of(wr_contract_report *r, const wr_table *t, wr_str path) {
+    const char *slash = memrchr(path.ptr, '/', path.len);
+    wr_str      brokers = t ? wr_table_option_get(t, "properties.bootstrap.servers") : WR_STR(""), file = t ? wr_table_option_get(t, "path") : WR_STR("");
+    if (brokers.ptr && brokers.len) return wr_str_dup(r->arena, brokers);
+    if (file.ptr && file.len && file.ptr[0] != '/' && slash) return wr_str_dup(r->arena, (wr_str){path.ptr, (size_t)(slash - path.ptr)});
+    return WR_STR("");
+}
+
+/* The script's table of a contract: by its name, or by what it is published as. */
+static const wr_table *table_of(const wr_session *session, wr_str table) {
     const wr_catalog *catalog = wr_session_catalog(session);
-    const char       *slash = memrchr(path.ptr, '/', path.len);
     for (uint32_t i = 0; i < wr_catalog_count(catalog); i++) {
         const wr_table *t = wr_catalog_at(catalog, i);
-        wr_str          name = wr_table_option_get(t, "contract.name"), brokers = wr_table_option_get(t, "properties.bootstrap.servers"), file = wr_table_option_get(t, "path");
-        if (!wr_str_eq(t->name, table) && !(name.ptr && wr_str_eq(name, table))) continue;
-        if (brokers.ptr) return wr_str_dup(r->arena, brokers);
-        if (file.ptr && file.len && file.ptr[0] != '/' && slash) return wr_str_dup(r->arena, (wr_str){path.ptr, (size_t)(slash - path.ptr)});
+        wr_str          name = wr_table_option_get(t, "contract.name");
+        if (wr_str_eq(t->name, table) || (name.ptr && wr_str_eq(name, table))) return t;
     }
-    return WR_STR("");
+    return NULL;
+}
+
+static wr_report_out out_of(wr_contract_report *r, const wr_table *t) {
+    wr_report_out out = {.table = t ? wr_str_dup(r->arena, t->name) : WR_STR("")};
+    wr_diags      ignored; /* the plan has checked them */
+    wr_diags_init(&ignored);
+    if (t) (void)wr_slo_options_read(&(wr_options){t->n_options, (const wr_option *)(const void *)t->options}, &out.slo, &ignored);
+    wr_diags_free(&ignored);
+    return out;
 }
 
 static void read_job(wr_contract_report *r, wr_str team, const char *path, const char *const *sets, uint32_t n_sets) {
@@ -100,11 +115,15 @@ static void read_job(wr_contract_report *r, wr_str team, const char *path, const
     }
     for (uint32_t i = 0; i < one.promises.n; i++) {
         wr_arr_apush(one.arena, &r->jobs.promises, one.promises.at[i]);
-        wr_arr_push(&r->out_realm, realm_of(r, session, one.promises.at[i].table, f.path));
+        const wr_table *t = table_of(session, one.promises.at[i].table);
+        wr_arr_push(&r->out_realm, realm_of(r, t, f.path));
+        wr_arr_push(&r->outs, out_of(r, t));
     }
     for (uint32_t i = 0; i < one.needs.n; i++) {
         wr_arr_apush(one.arena, &r->jobs.needs, one.needs.at[i]);
-        wr_arr_push(&r->in_realm, realm_of(r, session, one.needs.at[i].table, f.path));
+        const wr_table *t = table_of(session, one.needs.at[i].table);
+        wr_arr_push(&r->in_realm, realm_of(r, t, f.path));
+        wr_arr_push(&r->in_table, t ? wr_str_dup(r->arena, t->name) : one.needs.at[i].table);
     }
     f.promises[1] = r->jobs.promises.n, f.needs[1] = r->jobs.needs.n;
     wr_arr_push(&r->files, f);
@@ -132,8 +151,12 @@ static void read_state(wr_contract_report *r, wr_str team, const char *path) {
     wr_err        err = {0};
     if (wr_ledger_at_rest(wr_world_posix(), path, &s, &err) != WR_OK) return add_error(r, team, wr_str_dup(r->arena, wr_str_of(path)), NULL, &err);
     wr_report_state st = {.team = team, .path = wr_str_dup(r->arena, wr_str_of(path)), .closes = true};
+    wr_sbuf tables = {0};
     for (uint32_t i = 0; i < s.n_nodes; i++) {
         const wr_ledger *l = &s.nodes[i].ledger;
+        const wr_pnode  *n = s.nodes[i].node;
+        const char      *open = n->kind == WR_P_SINK ? strstr(n->title, " (") : NULL; /* "orders (kafka)" */
+        if (open) wr_sbuf_printf(&tables, "%.*s\n", (int)(open - n->title), n->title);
         st.closes = st.closes && wr_node_closes(&s, &s.nodes[i]);
         st.late += l->dropped[WR_REASON_LATE];
         if (s.nodes[i].node->kind != WR_P_SOURCE) continue;
@@ -141,7 +164,10 @@ static void read_state(wr_contract_report *r, wr_str team, const char *path) {
         st.refused += refused, st.left_out += refused + l->dropped[WR_REASON_SHED] + l->dropped[WR_REASON_FUTURE] + l->dropped[WR_REASON_LATE];
         st.in += l->out + refused + l->dropped[WR_REASON_SHED] + l->dropped[WR_REASON_FUTURE] + l->dropped[WR_REASON_LATE];
     }
+    st.tables = wr_str_dup(r->arena, wr_sbuf_str(&tables));
+    wr_sbuf_free(&tables);
     wr_arr_push(&r->states, st);
+    report_read_slos(r, team, path);
     wr_arena_free(s.arena);
 }
 
@@ -192,6 +218,8 @@ wr_status wr_contract_report_make(const char *dir, const char *against, const ch
         if (r->broken.at[i].verdict == WR_VERDICT_ORPHAN) r->broken.at[i] = r->broken.at[--r->broken.n];
         else i++;
     }
+    r->declared.needs.n = first;
+    report_judge_kept(r);
     if (against) {
         wr_contract_report was;
         WR_TRY(wr_contract_report_make(against, NULL, sets, n_sets, &was, err));
@@ -203,14 +231,13 @@ wr_status wr_contract_report_make(const char *dir, const char *against, const ch
         for (uint32_t i = 0; i < was.declared.sessions.n; i++) wr_arr_push(&r->declared.sessions, was.declared.sessions.at[i]); /* findings point into them */
         for (uint32_t i = 0; i < was.jobs.sessions.n; i++) wr_arr_push(&r->declared.sessions, was.jobs.sessions.at[i]);
         r->former[0] = was.arena, r->former[1] = was.declared.arena, r->former[2] = was.jobs.arena;
-        wr_arr_free(&was.files), wr_arr_free(&was.errors), wr_arr_free(&was.states), wr_arr_free(&was.letters), wr_arr_free(&was.out_realm), wr_arr_free(&was.in_realm), wr_arr_free(&was.declared.sessions), wr_arr_free(&was.jobs.sessions);
+        wr_arr_free(&was.files), wr_arr_free(&was.errors), wr_arr_free(&was.states), wr_arr_free(&was.letters), wr_arr_free(&was.out_realm), wr_arr_free(&was.in_realm), wr_arr_free(&was.measured), wr_arr_free(&was.kept), wr_arr_free(&was.outs), wr_arr_free(&was.in_table), wr_arr_free(&was.declared.sessions), wr_arr_free(&was.jobs.sessions);
     }
-    r->declared.needs.n = first;
     return WR_OK;
 }
 
 void wr_contract_report_free(wr_contract_report *r) {
-    wr_arr_free(&r->files), wr_arr_free(&r->errors), wr_arr_free(&r->states), wr_arr_free(&r->letters), wr_arr_free(&r->out_realm), wr_arr_free(&r->in_realm);
+    wr_arr_free(&r->files), wr_arr_free(&r->errors), wr_arr_free(&r->states), wr_arr_free(&r->letters), wr_arr_free(&r->out_realm), wr_arr_free(&r->in_realm), wr_arr_free(&r->measured), wr_arr_free(&r->kept), wr_arr_free(&r->outs), wr_arr_free(&r->in_table);
     wr_contract_book_free(&r->declared), wr_contract_book_free(&r->jobs);
     for (int i = 0; i < 3; i++) wr_arena_free(r->former[i]);
     wr_arena_free(r->arena);
@@ -280,6 +307,12 @@ bool report_is_unused(const wr_contract_report *r, const wr_contract *promise) {
     return true;
 }
 
+wr_str report_owner(const wr_contract_report *r, const wr_contract *promise, bool *by_folder) {
+    wr_str team = report_team(r, promise);
+    *by_folder = !promise->party.len && !wr_str_eq(team, WR_STR("."));
+    return *by_folder ? team : promise->party;
+}
+
 bool report_is_orphan(const wr_contract_report *r, const wr_contract *c) { return report_is_output(c) && !report_readers(r, c) && !report_contract_of(r, c); }
 
 int64_t wr_contract_report_count(const wr_contract_report *r, wr_str rule, int64_t now_us) {
@@ -297,9 +330,13 @@ int64_t wr_contract_report_count(const wr_contract_report *r, wr_str rule, int64
     } else if (wr_str_eq(rule, WR_STR("letters"))) {
         for (uint32_t i = 0; i < r->letters.n; i++) n += now_us - r->letters.at[i].oldest_us > WR_LETTERS_OLD_S * INT64_C(1000000);
     } else if (wr_str_eq(rule, WR_STR("unowned"))) {
-        for (uint32_t i = 0; i < r->declared.promises.n; i++) n += !r->declared.promises.at[i].party.len;
+        for (uint32_t i = 0; i < r->declared.promises.n; i++) {
+            bool by_folder;
+            n += !report_owner(r, &r->declared.promises.at[i], &by_folder).len;
+        }
     } else if (wr_str_eq(rule, WR_STR("unused"))) {
         for (uint32_t i = 0; i < r->declared.promises.n; i++) n += report_is_unused(r, &r->declared.promises.at[i]);
-    } else return -1;
+    } else if (wr_str_eq(rule, WR_STR("unkept"))) return report_count_kept(r, (wr_str){0}, WR_KEPT_NO);
+    else return -1;
     return n;
 }

@@ -1,33 +1,55 @@
 /* api/contract_report_show.c: the report of contract_report.c as text, JSON and a picture. */
 #include "api/contract_report_parts.h"
 
-typedef struct rule { wr_str name; const char *says; } rule;
-static const rule RULES[] = {{{"errors", sizeof "errors" - 1}, "files that cannot be used"}, {{"breaks", sizeof "breaks" - 1}, "needs that are not met, and promises that became weaker"}, {{"uncovered", sizeof "uncovered" - 1}, "tables without a contract"},
-                             {{"orphans", sizeof "orphans" - 1}, "outputs that nobody reads and nobody promises"}, {{"producers", sizeof "producers" - 1}, "tables that several jobs write"}, {{"letters", sizeof "letters" - 1}, "dead letters that have waited for a week"},
-                             {{"unowned", sizeof "unowned" - 1}, "contracts without an owner"}, {{"unused", sizeof "unused" - 1}, "contracts that nobody is known to need"}};
+#define RULE(name, says) {{name, sizeof name - 1}, says}
+const report_rule report_rules[REPORT_RULES] = {
+    RULE("errors", "files that cannot be used"), RULE("breaks", "needs that are not met, and promises that became weaker"), RULE("uncovered", "tables without a contract"),
+    RULE("orphans", "outputs that nobody reads and nobody promises"), RULE("producers", "tables that several jobs write"), RULE("letters", "dead letters that have waited for a week"),
+    RULE("unowned", "contracts without an owner, in nobody's folder"), RULE("unused", "contracts that nobody is known to need"), RULE("unkept", "promises of freshness and completeness that were not kept")};
 
 /* ---- teams ---- */
-static bool new_team(const wr_contract_report *r, uint32_t i) {
+bool report_new_team(const wr_contract_report *r, uint32_t i) {
     for (uint32_t k = 0; k < i; k++)
         if (wr_str_eq(r->files.at[k].team, r->files.at[i].team)) return false;
     return true;
 }
 
-static uint32_t n_teams(const wr_contract_report *r) {
+uint32_t report_n_teams(const wr_contract_report *r) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < r->files.n; i++) n += new_team(r, i);
+    for (uint32_t i = 0; i < r->files.n; i++) n += report_new_team(r, i);
+    return n;
+}
+
+uint32_t report_n_jobs(const wr_contract_report *r) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->files.n; i++) n += r->files.at[i].job;
     return n;
 }
 
 /* ---- text ---- */
-static void table_line(const wr_contract_report *r, const wr_contract *c, wr_sbuf *out) {
-    const wr_contract *promise = report_contract_of(r, c);
+static void far_origins(const wr_contract_report *r, uint32_t output, wr_sbuf *out) {
+    wr_report_origins from = {0};
+    bool              far = false;
+    report_origin_tables(r, output, &from);
+    for (uint32_t i = 0; i < from.n; i++) far = far || from.at[i].jobs > 1;
+    for (uint32_t i = 0; far && i < from.n; i++) wr_sbuf_printf(out, "%s%.*s (%u job%s)", i ? ", " : "      in the end from ", WR_FMT(from.at[i].need->place), from.at[i].jobs, from.at[i].jobs == 1 ? "" : "s");
+    if (far) wr_sbuf_addc(out, '\n');
+    wr_arr_free(&from);
+}
+
+static void table_line(const wr_contract_report *r, uint32_t output, wr_sbuf *out) {
+    const wr_contract *c = &r->jobs.promises.at[output], *promise = report_contract_of(r, c);
+    bool               by_folder = false;
+    wr_str             owner = promise ? report_owner(r, promise, &by_folder) : WR_STR("");
     wr_sbuf_printf(out, "    %.*s (%.*s)", WR_FMT(c->table), WR_FMT(c->place));
-    if (promise) wr_sbuf_printf(out, ", contract %.*s%s%.*s", WR_FMT(promise->file), promise->party.len ? ", owner " : ", NO OWNER", WR_FMT(promise->party));
+    if (promise) wr_sbuf_printf(out, ", contract %.*s%s%.*s%s", WR_FMT(promise->file), owner.len ? ", owner " : ", NO OWNER", WR_FMT(owner), by_folder ? " (by its folder)" : "");
     else wr_sbuf_addz(out, ", NO CONTRACT");
     if (report_is_orphan(r, c)) wr_sbuf_addz(out, ", ORPHANED");
     if (report_producers(r, c) > 1) wr_sbuf_printf(out, ", WRITTEN BY %u JOBS", report_producers(r, c));
     wr_sbuf_addc(out, '\n');
+    far_origins(r, output, out);
+    for (uint32_t i = 0; i < r->kept.n; i++)
+        if (r->kept.at[i].output == output) wr_sbuf_addz(out, "      "), report_kept_text(&r->kept.at[i], out), wr_sbuf_addc(out, '\n');
     for (uint32_t i = 0; i < r->jobs.needs.n; i++) {
         const wr_contract *n = &r->jobs.needs.at[i];
         wr_str             team = report_team(r, n);
@@ -39,13 +61,16 @@ static void table_line(const wr_contract_report *r, const wr_contract *c, wr_sbu
 }
 
 static void team_text(const wr_contract_report *r, wr_str team, wr_sbuf *out) {
-    wr_sbuf_printf(out, "\n%.*s\n", WR_FMT(team));
+    uint32_t yes = report_count_kept(r, team, WR_KEPT_YES), no = report_count_kept(r, team, WR_KEPT_NO), unknown = report_count_kept(r, team, WR_KEPT_UNKNOWN);
+    wr_sbuf_printf(out, "\n%.*s", WR_FMT(team));
+    if (yes + no + unknown) wr_sbuf_printf(out, ": of %u promises %u kept, %u not kept, %u not known", yes + no + unknown, yes, no, unknown);
+    wr_sbuf_addc(out, '\n');
     for (uint32_t i = 0; i < r->files.n; i++) {
         const wr_report_file *f = &r->files.at[i];
         if (!wr_str_eq(f->team, team) || !f->job) continue;
         wr_sbuf_printf(out, "  %.*s\n", WR_FMT(f->path));
         for (uint32_t k = f->promises[0]; k < f->promises[1]; k++)
-            if (report_is_output(&r->jobs.promises.at[k])) table_line(r, &r->jobs.promises.at[k], out);
+            if (report_is_output(&r->jobs.promises.at[k])) table_line(r, k, out);
     }
     for (uint32_t i = 0; i < r->states.n; i++) {
         const wr_report_state *s = &r->states.at[i];
@@ -63,12 +88,10 @@ static void team_text(const wr_contract_report *r, wr_str team, wr_sbuf *out) {
 }
 
 void wr_contract_report_text(const wr_contract_report *r, int64_t now_us, wr_sbuf *out) {
-    uint32_t jobs = 0;
-    for (uint32_t i = 0; i < r->files.n; i++) jobs += r->files.at[i].job;
-    wr_sbuf_printf(out, "%u teams, %u jobs, %u contracts\n", n_teams(r), jobs, r->declared.promises.n);
-    for (size_t i = 0; i < WR_COUNT_OF(RULES); i++) {
-        int64_t n = wr_contract_report_count(r, RULES[i].name, now_us);
-        wr_sbuf_printf(out, "  %-10.*s %5lld  %s\n", WR_FMT(RULES[i].name), (long long)n, RULES[i].says);
+    wr_sbuf_printf(out, "%u teams, %u jobs, %u contracts\n", report_n_teams(r), report_n_jobs(r), r->declared.promises.n);
+    for (uint32_t i = 0; i < REPORT_RULES; i++) {
+        int64_t n = wr_contract_report_count(r, report_rules[i].name, now_us);
+        wr_sbuf_printf(out, "  %-10.*s %5lld  %s\n", WR_FMT(report_rules[i].name), (long long)n, report_rules[i].says);
     }
     for (uint32_t i = 0; i < r->errors.n; i++) wr_sbuf_printf(out, "error: %.*s: %.*s\n", WR_FMT(r->errors.at[i].path), WR_FMT(r->errors.at[i].said));
     for (uint32_t i = 0; i < r->broken.n; i++) {
@@ -81,20 +104,33 @@ void wr_contract_report_text(const wr_contract_report *r, int64_t now_us, wr_sbu
     for (uint32_t i = 0; i < r->declared.promises.n; i++)
         if (report_is_unused(r, &r->declared.promises.at[i])) wr_sbuf_printf(out, "unused: %.*s (%.*s)\n", WR_FMT(r->declared.promises.at[i].table), WR_FMT(r->declared.promises.at[i].file));
     for (uint32_t i = 0; i < r->files.n; i++)
-        if (new_team(r, i)) team_text(r, r->files.at[i].team, out);
+        if (report_new_team(r, i)) team_text(r, r->files.at[i].team, out);
 }
 
 /* ---- JSON ---- */
 static void member(const char *name, wr_str value, wr_sbuf *out) { wr_sbuf_printf(out, "\"%s\":", name), wr_sbuf_add_json(out, value); }
 
-static void table_json(const wr_contract_report *r, const wr_contract *c, wr_sbuf *out) {
-    const wr_contract *promise = report_contract_of(r, c);
+static void origins_json(const wr_contract_report *r, uint32_t output, wr_str column, wr_sbuf *out) {
+    wr_report_origins from = {0};
+    report_origins(r, output, column, &from);
+    wr_sbuf_addz(out, ",\"origins\":[");
+    for (uint32_t i = 0; i < from.n; i++) {
+        wr_sbuf_addz(out, i ? ",{" : "{"), member("table", from.at[i].need->table, out), wr_sbuf_addc(out, ','), member("place", from.at[i].need->place, out), wr_sbuf_addc(out, ',');
+        member("column", from.at[i].column, out), wr_sbuf_printf(out, ",\"jobs\":%u}", from.at[i].jobs);
+    }
+    wr_sbuf_addc(out, ']');
+    wr_arr_free(&from);
+}
+
+static void table_json(const wr_contract_report *r, uint32_t output, wr_sbuf *out) {
+    const wr_contract *c = &r->jobs.promises.at[output], *promise = report_contract_of(r, c);
+    bool               by_folder;
     wr_sbuf_addc(out, '{'), member("table", c->table, out), wr_sbuf_addc(out, ','), member("place", c->place, out), wr_sbuf_addc(out, ','), member("team", report_team(r, c), out), wr_sbuf_addc(out, ',');
     member("file", c->file, out), wr_sbuf_printf(out, ",\"contract\":");
-    if (promise) wr_sbuf_add_json(out, promise->file), wr_sbuf_addc(out, ','), member("owner", promise->party, out);
+    if (promise) wr_sbuf_add_json(out, promise->file), wr_sbuf_addc(out, ','), member("owner", report_owner(r, promise, &by_folder), out), wr_sbuf_printf(out, ",\"owner_by_folder\":%s", by_folder ? "true" : "false");
     else wr_sbuf_addz(out, "null,\"owner\":\"\"");
     wr_sbuf_printf(out, ",\"orphan\":%s,\"producers\":%u,\"columns\":[", report_is_orphan(r, c) ? "true" : "false", report_producers(r, c));
-    for (uint32_t k = 0; k < c->n; k++) wr_sbuf_addz(out, k ? ",{" : "{"), member("name", c->columns[k].name, out), wr_sbuf_addc(out, ','), member("from", c->columns[k].from, out), wr_sbuf_addc(out, '}');
+    for (uint32_t k = 0; k < c->n; k++) wr_sbuf_addz(out, k ? ",{" : "{"), member("name", c->columns[k].name, out), wr_sbuf_addc(out, ','), member("from", c->columns[k].from, out), origins_json(r, output, c->columns[k].name, out), wr_sbuf_addc(out, '}');
     wr_sbuf_addz(out, "],\"readers\":[");
     for (uint32_t i = 0, n = 0; i < r->jobs.needs.n; i++) {
         const wr_contract *need = &r->jobs.needs.at[i];
@@ -108,21 +144,30 @@ static void table_json(const wr_contract_report *r, const wr_contract *c, wr_sbu
 }
 
 void wr_contract_report_json(const wr_contract_report *r, int64_t now_us, wr_sbuf *out) {
-    wr_sbuf_printf(out, "{\"teams\":%u,\"contracts\":%u,\"counts\":{", n_teams(r), r->declared.promises.n);
-    for (size_t i = 0; i < WR_COUNT_OF(RULES); i++) wr_sbuf_printf(out, "%s\"%.*s\":%lld", i ? "," : "", WR_FMT(RULES[i].name), (long long)wr_contract_report_count(r, RULES[i].name, now_us));
+    wr_sbuf_printf(out, "{\"teams\":%u,\"contracts\":%u,\"counts\":{", report_n_teams(r), r->declared.promises.n);
+    for (uint32_t i = 0; i < REPORT_RULES; i++) wr_sbuf_printf(out, "%s\"%.*s\":%lld", i ? "," : "", WR_FMT(report_rules[i].name), (long long)wr_contract_report_count(r, report_rules[i].name, now_us));
     wr_sbuf_addz(out, "},\"errors\":[");
     for (uint32_t i = 0; i < r->errors.n; i++) wr_sbuf_addz(out, i ? ",{" : "{"), member("file", r->errors.at[i].path, out), wr_sbuf_addc(out, ','), member("said", r->errors.at[i].said, out), wr_sbuf_addc(out, '}');
     wr_sbuf_addz(out, "],\"broken\":");
     wr_contract_findings_json(&r->broken, out);
     wr_sbuf_addz(out, ",\"tables\":[");
     for (uint32_t i = 0, n = 0; i < r->jobs.promises.n; i++)
-        if (report_is_output(&r->jobs.promises.at[i])) wr_sbuf_addz(out, n++ ? "," : ""), table_json(r, &r->jobs.promises.at[i], out);
+        if (report_is_output(&r->jobs.promises.at[i])) wr_sbuf_addz(out, n++ ? "," : ""), table_json(r, i, out);
     wr_sbuf_addz(out, "],\"states\":[");
     for (uint32_t i = 0; i < r->states.n; i++) {
         const wr_report_state *s = &r->states.at[i];
         wr_sbuf_addz(out, i ? ",{" : "{"), member("team", s->team, out), wr_sbuf_addc(out, ','), member("path", s->path, out);
         wr_sbuf_printf(out, ",\"in\":%llu,\"left_out\":%llu,\"late\":%llu,\"closes\":%s}", (unsigned long long)s->in, (unsigned long long)s->left_out, (unsigned long long)s->late, s->closes ? "true" : "false");
     }
+    wr_sbuf_addz(out, "],\"by_team\":[");
+    for (uint32_t i = 0, n = 0; i < r->files.n; i++) {
+        wr_str team = r->files.at[i].team;
+        if (!report_new_team(r, i)) continue;
+        wr_sbuf_addz(out, n++ ? ",{" : "{"), member("team", team, out);
+        wr_sbuf_printf(out, ",\"kept\":%u,\"not_kept\":%u,\"not_known\":%u}", report_count_kept(r, team, WR_KEPT_YES), report_count_kept(r, team, WR_KEPT_NO), report_count_kept(r, team, WR_KEPT_UNKNOWN));
+    }
+    wr_sbuf_addz(out, "],\"promises\":[");
+    for (uint32_t i = 0; i < r->kept.n; i++) wr_sbuf_addz(out, i ? "," : ""), report_kept_json(r, &r->kept.at[i], out);
     wr_sbuf_addz(out, "],\"letters\":[");
     for (uint32_t i = 0; i < r->letters.n; i++) {
         const wr_report_letters *l = &r->letters.at[i];
@@ -135,7 +180,7 @@ void wr_contract_report_json(const wr_contract_report *r, int64_t now_us, wr_sbu
 /* ---- the picture ---- */
 enum { ROW = 20, LEFT = 20, JOB_X = 560, WIDTH = 1000 };
 
-static void xml(wr_str s, wr_sbuf *out) {
+void report_xml(wr_str s, wr_sbuf *out) {
     for (size_t i = 0; i < s.len; i++)
         if (s.ptr[i] == '<') wr_sbuf_addz(out, "&lt;");
         else if (s.ptr[i] == '&') wr_sbuf_addz(out, "&amp;");
@@ -144,7 +189,7 @@ static void xml(wr_str s, wr_sbuf *out) {
 }
 
 static void label(uint32_t x, uint32_t y, const char *cls, wr_str text, wr_sbuf *out) {
-    wr_sbuf_printf(out, "<text x=\"%u\" y=\"%u\" class=\"%s\">", x, y, cls), xml(text, out), wr_sbuf_addz(out, "</text>\n");
+    wr_sbuf_printf(out, "<text x=\"%u\" y=\"%u\" class=\"%s\">", x, y, cls), report_xml(text, out), wr_sbuf_addz(out, "</text>\n");
 }
 
 /* Tables on the left under their teams, jobs on the right under theirs; a line from each table to each job that reads it. */
@@ -152,7 +197,7 @@ void wr_contract_report_svg(const wr_contract_report *r, wr_sbuf *out) {
     uint32_t *table_y = wr_calloc(r->jobs.promises.n + 1, sizeof *table_y), *job_y = wr_calloc(r->files.n + 1, sizeof *job_y), left = 40, right = 40;
     wr_sbuf   body = {0};
     for (uint32_t i = 0; i < r->files.n; i++) {
-        if (!new_team(r, i)) continue;
+        if (!report_new_team(r, i)) continue;
         wr_str team = r->files.at[i].team;
         label(LEFT, left, "team", team, &body), label(JOB_X, right, "team", team, &body);
         left += ROW, right += ROW;

@@ -6,11 +6,11 @@
 #include <getopt.h>
 #include <signal.h>
 
-enum { OPT_AGAINST = OPT_GEN_FIRST, OPT_FAIL_ON, OPT_SVG };
-static struct { const char *against, *fail_on, *svg; } report_args; /* of `contract report` */
+enum { OPT_AGAINST = OPT_GEN_FIRST, OPT_FAIL_ON, OPT_SVG, OPT_HTML };
+static struct { const char *against, *fail_on, *svg, *html; } report_args; /* of `contract report` */
 static const struct option OPTIONS[] = {
     {"set", required_argument, NULL, OPT_SET}, {"json", no_argument, NULL, OPT_JSON}, {"quiet", no_argument, NULL, 'q'}, {"against", required_argument, NULL, OPT_AGAINST}, {"fail-on", required_argument, NULL, OPT_FAIL_ON},
-    {"svg", required_argument, NULL, OPT_SVG}, {"help", no_argument, NULL, 'h'}, {0},
+    {"svg", required_argument, NULL, OPT_SVG}, {"html", required_argument, NULL, OPT_HTML}, {"help", no_argument, NULL, 'h'}, {0},
 };
 
 /* -1: go on; else the exit code. */
@@ -25,6 +25,7 @@ static int parse(int argc, char **argv, job_args *args) {
         if (opt == OPT_AGAINST) report_args.against = optarg;
         else if (opt == OPT_FAIL_ON) report_args.fail_on = optarg;
         else if (opt == OPT_SVG) report_args.svg = optarg;
+        else if (opt == OPT_HTML) report_args.html = optarg;
         else job_option(args, command, opt, optarg, &code);
         if (code) return code;
     }
@@ -232,7 +233,7 @@ static int judge_report(const wr_contract_report *r, int64_t now_us) {
     int    code = CLI_OK;
     while (wr_str_next(&list, ',', &rule)) {
         int64_t n = wr_contract_report_count(r, rule, now_us);
-        if (n < 0) return usage_error("contract", "--fail-on %.*s: there are errors, breaks, uncovered, orphans, producers, letters, unowned, unused", WR_FMT(rule));
+        if (n < 0) return usage_error("contract", "--fail-on %.*s: there are errors, breaks, uncovered, orphans, producers, letters, unowned, unused, unkept", WR_FMT(rule));
         if (n) code = CLI_FAILED;
     }
     return code;
@@ -251,6 +252,8 @@ static int report(const job_args *args) {
         else wr_contract_report_text(&r, now_us, &out);
         fwrite(out.at, 1, out.len, stdout);
         if (report_args.svg) wr_contract_report_svg(&r, &picture), status = wr_file_replace(wr_world_posix(), report_args.svg, wr_sbuf_str(&picture), &err);
+        wr_sbuf_clear(&picture);
+        if (report_args.html && status == WR_OK) wr_contract_report_html(&r, now_us, &picture), status = wr_file_replace(wr_world_posix(), report_args.html, wr_sbuf_str(&picture), &err);
     }
     if (status != WR_OK) print_err(&err, args->json), code = exit_code_of(status);
     wr_sbuf_free(&out), wr_sbuf_free(&picture);
