@@ -469,6 +469,7 @@ typedef struct wr_assign_opts {
 double wr_assign_key_bytes(double key_bytes);                       /* state of a partition without orders and couriers */
 double wr_assign_order_bytes(double id_bytes, double barred);       /* of an order that waits or may come back */
 double wr_assign_courier_bytes(double id_bytes);
+double wr_assign_row_bytes(double id_bytes);                         /* a row of either that waits for its round: so many as come in `every` and the watermark's delay */
 wr_op *wr_assign_new(const wr_assign_opts *opts, const wr_schema *orders, const wr_schema *couriers, wr_op_ctx *ctx);
 
 /* ---- what joins and the like keep, in bytes, from their structs: a key without rows, and a stored row when a key has so many of them at a time.

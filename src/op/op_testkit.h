@@ -52,6 +52,7 @@ WR_UNUSED static void tk_next_op(void) {
 #define wr_temporal_join_new(...) (tk_next_op(), wr_temporal_join_new(__VA_ARGS__))
 #define wr_window_join_new(...) (tk_next_op(), wr_window_join_new(__VA_ARGS__))
 #define wr_over_new(...) (tk_next_op(), wr_over_new(__VA_ARGS__))
+#define wr_assign_new(...) (tk_next_op(), wr_assign_new(__VA_ARGS__))
 WR_UNUSED static void tk_press(tk *t, wr_op *op) {
     if (tk_spills) assert_int_equal(op->vt->limit(op, 1, &t->err), WR_OK);
 }

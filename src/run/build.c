@@ -172,7 +172,8 @@ static wr_op *make_op(const wr_pnode *p, wr_op_ctx *ctx) {
     case WR_P_TIME_SORT: return wr_time_sort_new(&p->time_sort, a, ctx);
     case WR_P_MATCH: return wr_match_new(&p->match, a, ctx);
     case WR_P_OVER: return wr_over_new(&p->over, a, ctx);
-    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_UNION: case WR_P_SINK: case WR_P_LOOKUP_JOIN: case WR_P_VIEW: case WR_P_ASSIGN: break;
+    case WR_P_ASSIGN: return wr_assign_new(&p->assign, a, b, ctx);
+    case WR_P_SOURCE: case WR_P_VALUES: case WR_P_UNION: case WR_P_SINK: case WR_P_LOOKUP_JOIN: case WR_P_VIEW: break;
     }
     return NULL;
 }

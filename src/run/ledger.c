@@ -16,7 +16,7 @@ static bool is_join(wr_pnode_kind k) {
 static bool has_sides(wr_pnode_kind k) { return is_join(k) && k != WR_P_LOOKUP_JOIN; }
 /* Holds rows for event time or answers only: nothing of it is left when the input has ended. */
 static bool lets_all_go(wr_pnode_kind k) {
-    return is_join(k) || k == WR_P_DEDUP || k == WR_P_TIME_SORT || k == WR_P_OVER || k == WR_P_MATCH;
+    return is_join(k) || k == WR_P_DEDUP || k == WR_P_TIME_SORT || k == WR_P_OVER || k == WR_P_MATCH || k == WR_P_ASSIGN;
 }
 
 static uint64_t dropped_sum(const wr_ledger *l) {
@@ -107,6 +107,7 @@ static void taken_text(const wr_node_status *s, wr_sbuf *out) {
     switch (s->node->kind) {
     case WR_P_LOCAL_AGG: wr_sbuf_printf(out, "  combined %" PRIu64, l->used); break;
     case WR_P_WINDOW_AGG: case WR_P_GROUP_AGG: wr_sbuf_printf(out, "  aggregated %" PRIu64, l->used); break;
+    case WR_P_ASSIGN: wr_sbuf_printf(out, "  applied %" PRIu64, l->used); break;
     case WR_P_TOP_N: wr_sbuf_printf(out, "  ranked %" PRIu64, l->used + l->kept[0]); break;
     default: break;
     }
@@ -116,7 +117,7 @@ static void taken_text(const wr_node_status *s, wr_sbuf *out) {
 static void held_text(const wr_job_status *status, const wr_node_status *s, wr_sbuf *out) {
     const wr_ledger *l = &s->ledger;
     int64_t          way = under_way(status, s);
-    if (has_sides(s->node->kind) && (l->kept[0] || l->kept[1])) wr_sbuf_printf(out, "  still open %" PRIu64 " + %" PRIu64, l->kept[0], l->kept[1]);
+    if ((has_sides(s->node->kind) || s->node->kind == WR_P_ASSIGN) && (l->kept[0] || l->kept[1])) wr_sbuf_printf(out, "  still open %" PRIu64 " + %" PRIu64, l->kept[0], l->kept[1]);
     else if (l->kept[0] && s->node->kind != WR_P_TOP_N) wr_sbuf_printf(out, "  still held %" PRIu64, l->kept[0]);
     if (s->node->kind == WR_P_SINK && l->in[0] > l->out + dropped_sum(l)) way += (int64_t)(l->in[0] - l->out - dropped_sum(l));
     if (way > 0 && !status->finished) wr_sbuf_printf(out, "  in flight %" PRIi64, way);
@@ -213,7 +214,7 @@ bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
         const wr_ledger      *l = &s->ledger;
         title_text(s->node->title, out);
         wr_sbuf_printf(out, " in %" PRIu64, l->in[0]);
-        if (is_join(s->node->kind) || l->in[1]) wr_sbuf_printf(out, " + %" PRIu64 "%s", l->in[1], s->node->kind == WR_P_SOURCE ? " blank lines" : "");
+        if (is_join(s->node->kind) || s->node->kind == WR_P_ASSIGN || l->in[1]) wr_sbuf_printf(out, " + %" PRIu64 "%s", l->in[1], s->node->kind == WR_P_SOURCE ? " blank lines" : "");
         wr_sbuf_printf(out, "  out %" PRIu64, l->out);
         taken_text(s, out);
         reasons_text(l, out);
