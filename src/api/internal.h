@@ -34,7 +34,6 @@ struct wr_session {
     uint64_t        id;           /* how a connector of ours finds the session again */
     wr_mutex       *push_lock;
     WR_ARR(push_table *) pushes;
-    bool            pushable;     /* an embedder feeds 'push' tables */
 };
 
 /* text.c: ${NAME} outside comments becomes its value; quotes in it are doubled inside a literal. True if there was any. */

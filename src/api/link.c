@@ -122,6 +122,27 @@ uint64_t push_position(push_table *p) {
     return rows;
 }
 
+static push_table *find_locked(wr_session *s, const char *table) {
+    wr_mutex_lock(s->push_lock);
+    push_table *p = push_find(s, wr_str_of(table));
+    wr_mutex_unlock(s->push_lock);
+    return p;
+}
+const wr_schema *wr_session_push_schema(wr_session *s, const char *table) {
+    push_table *p = find_locked(s, table);
+    return p ? push_schema(p) : NULL;
+}
+bool wr_session_push(wr_session *s, const char *table, wr_batch *batch) {
+    push_table *p = find_locked(s, table);
+    if (p && push_add(s, p, batch)) return true;
+    wr_batch_unref(batch);
+    return false;
+}
+void wr_session_push_end(wr_session *s, const char *table) {
+    push_table *p = find_locked(s, table);
+    if (p) push_end(p);
+}
+
 /* ---- push: the source ---- */
 typedef struct push_source { wr_source base; push_table *table; } push_source;
 static push_table *table_of(wr_source *s) { return ((push_source *)s)->table; }
@@ -211,7 +232,7 @@ static wr_status no_program(const wr_table_info *info, const char *connector, co
 static wr_status push_source_new(const wr_table_info *info, wr_connect_ctx *ctx, wr_source **out, wr_err *err) {
     (void)ctx;
     wr_session *s = session_of(info);
-    if (!s || !s->pushable) return no_program(info, "push", "weir_push()", err);
+    if (!s || !s->opts.pushes) return no_program(info, "push", "weir_push()", err);
     push_table *p = push_find(s, info->name);
     if (!p) return no_program(info, "push", "weir_push()", err);
     push_source *source = wr_calloc(1, sizeof *source);

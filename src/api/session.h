@@ -4,7 +4,7 @@
  *            is wrong with the texts is in one wr_diags; what the world or the data does wrong comes back as a wr_err.
  *            A session can go on: load and plan again, the catalog and the settings stay.
  * Rows       without on_rows a bare SELECT prints to stdout (connector 'result'); with it the rows go to the callback.
- *            Tables with 'connector' = 'push' take rows from wr_push_* (api/push.h), 'callback' gives them to wr_session_subscribe.
+ *            Tables with 'connector' = 'push' take rows from wr_session_push, 'callback' gives them to wr_session_subscribe.
  * Memory     one arena for catalog and plans, alive until wr_session_free.
  * Thread     one thread; wr_session_stop from any thread or a signal handler; callbacks: on_rows from the worker that owns the sink (one at a
  *            time for one job), the others from the caller's thread.                                                       */
@@ -38,6 +38,7 @@ typedef struct wr_session_opts {
     int64_t     end_when_idle_us;       /* 0: never */
     bool        final_rows;             /* result sinks: the table at the end instead of changes */
     const char *print_style;            /* "table", "jsonl", "changelog-jsonl", "changelog-csv"; NULL: "table" */
+    bool        pushes;                 /* 'push' tables are fed: wr_session_push */
     bool        simulate;               /* the next four: see wr_run_opts */
     uint64_t    seed, crash_after_steps, checkpoint_every_steps;
     /* Callbacks, all may be NULL. */
@@ -95,6 +96,12 @@ wr_status wr_session_exec(wr_session *session, const char *name, wr_str text, wr
 
 /* Rows of the table `name` ('connector' = 'callback') go to this; before the run. */
 void wr_session_subscribe(wr_session *session, const char *table, wr_session_rows call, void *arg);
+
+/* Rows for the table `name` ('connector' = 'push') of the job that runs: from its callbacks (simulation) or from another thread, where it waits for room.
+ * (takes) batch. false: there is no such table, it was ended, or the job is being stopped. wr_session_push_end: no more will come. Needs opts.pushes. */
+bool wr_session_push(wr_session *session, const char *table, wr_batch *batch);
+void wr_session_push_end(wr_session *session, const char *table);
+const wr_schema *wr_session_push_schema(wr_session *session, const char *table); /* of its rows; NULL: there is no such table */
 
 /* What a run will use. */
 uint32_t wr_session_workers(const wr_session *session);

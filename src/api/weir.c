@@ -93,9 +93,8 @@ static void on_text(void *arg, wr_str text) { (void)arg, (void)text; }
 
 weir *weir_open(void) {
     weir *w = wr_calloc(1, sizeof *w);
-    wr_session_opts opts = {.arg = w, .on_start = on_start, .on_end = on_end, .on_text = on_text};
+    wr_session_opts opts = {.arg = w, .on_start = on_start, .on_end = on_end, .on_text = on_text, .pushes = true};
     w->session = wr_session_new(&opts);
-    w->session->pushable = true;
     w->lock = wr_mutex_new();
     w->started = wr_bell_new();
     return w;

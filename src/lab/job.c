@@ -23,12 +23,13 @@ static void on_tick(void *arg, wr_job *job) {
     lab_job *j = arg;
     j->steps_seen += 64;
     if (atomic_load(&j->run->stopped)) wr_session_stop(j->session);
-    if (!j->look) return;
+    if (!j->look && !j->tick) return;
     wr_job_status s;
     wr_job_status_get(job, &s);
+    if (j->tick) j->tick(j->arg, &s);
     int64_t now = lab_event_us(&s);
     bool    due = !j->look_every_us || (now != WR_TIME_MIN && now != WR_TIME_MAX && (j->looked_us == WR_TIME_MIN || now >= j->looked_us + j->look_every_us));
-    if (due) {
+    if (due && j->look) {
         j->looked_us = j->look_every_us && now != WR_TIME_MIN ? now - now % j->look_every_us : now;
         j->look(j->arg, j->plan, &s);
     }
@@ -60,7 +61,7 @@ wr_status lab_job_plan(lab_job *j, wr_err *err) {
     j->looked_us = WR_TIME_MIN;
     wr_session_opts o = {.world = j->world ? j->world : j->run->world, .n_workers = WR_MAX(j->workers, 1u), .batch_rows = j->batch_rows, .state_dir = j->state_dir,
                          .memory_bytes = INT64_C(1) << 40, .checkpoint_interval_us = INT64_C(3600) * 1000000,
-                         .accept_unbounded = j->accept_unbounded, .simulate = !j->threads, .seed = j->seed ? j->seed : j->run->seed,
+                         .accept_unbounded = j->accept_unbounded, .pushes = j->pushes, .simulate = !j->threads, .seed = j->seed ? j->seed : j->run->seed,
                          .crash_after_steps = j->crash_after_steps, .checkpoint_every_steps = j->checkpoint_every_steps,
                          .arg = j, .on_rows = j->on_rows && !j->tables[0] ? give_rows : drop_rows, .on_start = on_start, .on_tick = on_tick, .on_end = on_end};
     j->session = wr_session_new(&o);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const wr_lab *const all_labs[] = {&wr_lab_remember, &wr_lab_hot_key, &wr_lab_panes, &wr_lab_barriers, &wr_lab_replay};
+static const wr_lab *const all_labs[] = {&wr_lab_remember, &wr_lab_hot_key, &wr_lab_panes, &wr_lab_barriers, &wr_lab_replay, &wr_lab_dispatch};
 
 const wr_lab *const *wr_labs(uint32_t *n) { return *n = WR_COUNT_OF(all_labs), all_labs; }
 

@@ -4,7 +4,7 @@
 #pragma once
 #include "lab/lab.h"
 
-extern const wr_lab wr_lab_remember, wr_lab_hot_key, wr_lab_panes, wr_lab_barriers, wr_lab_replay;
+extern const wr_lab wr_lab_remember, wr_lab_hot_key, wr_lab_panes, wr_lab_barriers, wr_lab_replay, wr_lab_dispatch;
 
 double lab_value(const wr_lab_run *run, const char *name); /* of a parameter; the name is one of the lab's */
 
@@ -15,6 +15,8 @@ typedef struct lab_job {
     uint32_t        workers, batch_rows;  /* workers 0: one */
     bool            threads;              /* not in simulation */
     bool            accept_unbounded;
+    bool            pushes;               /* 'push' tables are fed: wr_session_push, on ticks */
+    void          (*tick)(void *arg, const wr_job_status *status); /* every tick of the engine; NULL */
     const char     *state_dir;
     uint64_t        crash_after_steps, checkpoint_every_steps, seed;
     wr_world       *world;                /* NULL: the run's */
@@ -22,7 +24,7 @@ typedef struct lab_job {
     wr_session_rows on_rows;              /* NULL: rows are thrown away */
     void          (*look)(void *arg, const wr_job_plan *plan, const wr_job_status *status); /* a few times while it runs, and at the end; NULL */
     int64_t         look_every_us;        /* of event time; 0: as often as the engine ticks */
-    void           *arg;                  /* of on_rows and look */
+    void           *arg;                  /* of on_rows, look and tick */
     /* what it came to */
     wr_session     *session;
     const wr_job_plan *plan;
