@@ -18,7 +18,10 @@ if(TARGET simdjson::simdjson)
 endif()
 find_program(RE2C re2c REQUIRED)
 find_program(LEMON lemon REQUIRED)
-find_path(LEMON_GRAPHS lemon/network_simplex.h REQUIRED DOC "headers of the graph library LEMON (Debian: liblemon-dev), which is not the parser generator")
+find_path(LEMON_GRAPHS lemon/network_simplex.h DOC "headers of the graph library LEMON")
+if(NOT LEMON_GRAPHS) # it shares its name with the parser generator above, and nothing else
+  message(FATAL_ERROR "lemon/network_simplex.h is not there: install the headers of the graph library LEMON (Debian: liblemon-dev, see scripts/deps)")
+endif()
 add_library(lemon_graphs INTERFACE) # headers only
 target_include_directories(lemon_graphs SYSTEM INTERFACE ${LEMON_GRAPHS})
 find_package(Threads REQUIRED)

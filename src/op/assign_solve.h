@@ -3,15 +3,17 @@
  * Idea       as many orders as possible get a courier; among all such choices the one with the least sum of distance - wait_weight * waited seconds, in
  *            whole thousandths. That is a minimum-cost flow on a bipartite graph (Kuhn 1955; solved by LEMON's network simplex behind assign_lemon.h).
  *            Greedy, to compare: the orders from the oldest on, each gets the nearest courier that is left.
- * Bounds     all pairs where they are WR_ASSIGN_ARCS_MAX at most; else each order is offered its nearest couriers, as many as there are orders (then the answer
- *            is still the best: a courier farther away than that many others is never needed) or as fit into the bound (then it is near the best).
- *            Orders that went without are offered what is left, until nobody gets one. Of more than WR_ASSIGN_SIDE_MAX orders the oldest are solved, the
- *            others served greedily, and counted.
- * Batches    orders that went without may join a courier who has one order of this round. The courier then drives to both pick-ups, in either order, and to
- *            both drops, in either order; apart means one order after the other: courier, pick-up, drop, second pick-up, second drop. The shortest joint
- *            route must be at most (1 - batch_share) of that. Again as many as possible, then the least sum of detours (joint route less the first
- *            order's own, less the waiting); greedy: from the oldest on, the least detour. A courier drives two orders at most. With many of both, an
- *            order is held against the couriers whose pick-ups are nearest to its own.
+ * Bounds     all pairs within max_distance where they are WR_ASSIGN_ARCS_MAX at most; else each order is offered its nearest couriers, as many as there are
+ *            orders (then the answer is still the best: a courier farther away than that many others is never needed) or as fit into the bound, and the
+ *            courier that greedy would give it: then it is near the best, and never serves fewer than greedy nor as many for more. Orders that went without
+ *            are offered what is left, until nobody gets one. Of more than WR_ASSIGN_SIDE_MAX orders the oldest are solved, the others served greedily,
+ *            and counted. Couriers are not limited.
+ * Batches    orders that went without (the oldest WR_ASSIGN_SIDE_MAX of them) may join a courier who has one order of this round; that courier stays within
+ *            max_distance and unbarred for both. He drives to both pick-ups, in either order, and then to both drops, in either order; apart means one order
+ *            after the other: courier, pick-up, drop, second pick-up, second drop. The shortest joint route must be at most (1 - batch_share) of that. Again
+ *            as many as possible, then the least sum of detours (joint route less the first order's own, less what the waiting is worth); greedy: from the
+ *            oldest on, the least detour. A courier drives two orders at most. With more than WR_ASSIGN_ARCS_MAX pairs, an order is held against the 32
+ *            couriers whose pick-ups are nearest to its own.
  * Invariant  the same input in the same order gives the same picks.
  * Thread     any; no state outside the call.  Memory: freed before it returns.                                                 */
 #pragma once
@@ -46,6 +48,7 @@ typedef struct wr_assign_sum {
 } wr_assign_sum;
 
 double wr_assign_distance(bool earth, double x0, double y0, double x1, double y1);
-/* picks: n_orders. Coordinates are finite. Errors: WR452 the solver found no answer (costs out of range). */
+/* picks: n_orders. Coordinates are finite, barred indices ascend; a pair farther than a double holds is not made. Errors: WR452 the solver found no answer
+ * (out of memory). */
 wr_status wr_assign_solve(const wr_assign_how *how, const wr_assign_order *orders, uint32_t n_orders, const wr_assign_courier *couriers, uint32_t n_couriers,
                           wr_assign_pick *picks, wr_assign_sum *sum, wr_err *err);
