@@ -66,6 +66,8 @@ static double declared_column(const wr_pnode *n, uint32_t col) {
         else if (n->kind == WR_P_GROUP_AGG && col < n->group_agg.n_keys) col = n->group_agg.keys[col];
         else if (n->kind == WR_P_WINDOW_AGG && col < n->window_agg.n_keys) col = n->window_agg.keys[col];
         else if (n->kind == WR_P_LOCAL_AGG) (void)0; /* same columns */
+        else if (n->kind == WR_P_MATCH && col < n->match.n_keys) col = n->match.keys[col];
+        else if (n->kind == WR_P_ASSIGN && col <= n->assign.n_keys) col = n->assign.side[0].keys[col]; /* the order's id is behind them */
         else if (n->kind == WR_P_SPREAD && col + 1 == n->schema.n) return n->spread.hot ? 1 : n->spread.ways;
         else if (n->kind == WR_P_INTERVAL_JOIN || n->kind == WR_P_JOIN || n->kind == WR_P_TEMPORAL_JOIN || n->kind == WR_P_WINDOW_JOIN) {
             uint32_t nl = n->inputs[0].node->schema.n;
@@ -74,7 +76,7 @@ static double declared_column(const wr_pnode *n, uint32_t col) {
                 col -= nl;
                 continue;
             }
-        } else if (e || !n->n_inputs || col >= n->inputs[0].node->schema.n || n->kind == WR_P_GROUP_AGG || n->kind == WR_P_WINDOW_AGG) {
+        } else if (e || !n->n_inputs || col >= n->inputs[0].node->schema.n || n->kind == WR_P_GROUP_AGG || n->kind == WR_P_WINDOW_AGG || n->kind == WR_P_MATCH || n->kind == WR_P_ASSIGN) {
             return 0;
         }
         n = n->inputs[0].node;
@@ -814,6 +816,60 @@ static void bill_match(account *a) {
     snprintf(b->keeps, sizeof b->keeps, "rows of partial matches; rows ahead of the watermark");
 }
 
+/* Distinct ids of a side among the rows of a time: at most one a row, and at most as many as there are. An order has its few rows, a courier says again and again where it is. */
+static wr_units ids_within(const account *a, uint32_t i, double span_us) {
+    const wr_input_facts *f = a->in[i];
+    wr_units u = rows_within(a, i, span_us);
+    double   declared = declared_column(a->n->inputs[i].node, a->n->assign.side[i].id);
+    if (f && f->rows > 0) {
+        u.now = WR_MIN(u.now, f->keys);
+        if (!i) u.steady *= WR_MIN(f->keys / f->rows, 1.0);
+        else if (f->span_us >= span_us) u.steady = WR_MIN(u.steady, f->keys);
+        u.steady = WR_MAX(u.steady, u.now);
+    }
+    if (declared > 0) u.steady = WR_MIN(u.steady, declared), u.now = WR_MIN(u.now, declared);
+    return u;
+}
+static wr_units rows_of_round(const account *a, uint32_t i, double span_us) { /* a sample counted those of a longer time */
+    wr_units u = {.kind = WR_UNITS_SPAN, .rate = rate_of(a, i), .span_us = span_us, .steady = rate_of(a, i) * span_us / 1e6};
+    if (a->in[i]) u.now = WR_MIN(u.steady, a->in[i]->rows);
+    return u;
+}
+
+static void bill_assign(account *a) {
+    const wr_assign_opts *o = &a->n->assign;
+    wr_bill *b = a->b;
+    double   delay = WR_MAX(b->in[0].delay_us, b->in[1].delay_us), key = key_len(a, 0, o->side[0].keys, o->n_keys), id[2], round = (double)o->every_us + delay;
+    wr_units ids[2], parts = {.kind = WR_UNITS_FIXED, .now = 1};
+    char     wait[48], timeout[48];
+    two_rates(a);
+    for (uint32_t i = 0; i < 2; i++) {
+        id[i] = encoded_key(&a->n->inputs[i].node->schema, &o->side[i].id, 1);
+        ids[i] = ids_within(a, i, (double)(i ? o->timeout_us : o->max_wait_us) + delay);
+    }
+    b->keys = 1, b->keys_from = "one partition";
+    if (o->n_keys) { /* a partition with neither is forgotten */
+        double declared = declared_keys(a->n->inputs[0].node, o->side[0].keys, o->n_keys);
+        if (declared <= 0) declared = declared_keys(a->n->inputs[1].node, o->side[1].keys, o->n_keys);
+        if (declared > 0) parts.now = declared;
+        else parts = ids[1];
+        b->keys = WR_MAX(declared, 0.0), b->keys_from = declared > 0 ? "hint" : "not known";
+    }
+    b->bound = WR_BOUND_TIME;
+    b->retention_us = (double)WR_MAX(o->max_wait_us, o->timeout_us) + delay;
+    b->key_bytes = wr_assign_key_bytes(key);
+    b->row_bytes = wr_assign_order_bytes(id[0], o->reassign);
+    in_map(add_part(a, true, b->key_bytes, KEY_HEAD + key, parts, b->keys > 0 ? "a partition" : "a partition, at most one a courier"), wr_kmap_entry_bytes(64, key));
+    add_part(a, false, b->row_bytes, ROW_HEAD + 40 + id[0] * (1 + o->reassign), ids[0], o->reassign ? "an order, as if none were closed before max_wait" : "an order, as if none were assigned before max_wait");
+    add_part(a, false, wr_assign_courier_bytes(id[1]), ROW_HEAD + 24 + id[1], ids[1], "a courier");
+    for (uint32_t i = 0; i < 2; i++)
+        add_part(a, false, wr_assign_row_bytes(id[i]), ROW_HEAD + 40 + id[i], rows_of_round(a, i, round), i ? "a courier's row before its round" : "an order's row before its round");
+    text_us(wait, sizeof wait, (double)o->max_wait_us);
+    text_us(timeout, sizeof timeout, (double)o->timeout_us);
+    snprintf(b->keeps, sizeof b->keeps, "%s and couriers; rows before their round", o->reassign ? "open and given orders" : "open orders");
+    snprintf(b->bounded_by, sizeof b->bounded_by, "event time: %s an order (max_wait), %s a courier (courier_timeout)", wait, timeout);
+}
+
 static void bill_other(account *a) {
     wr_bill *b = a->b;
     b->windows = 1;
@@ -876,6 +932,7 @@ static void bill_node(wr_pnode *n, const wr_bill_facts *facts, wr_arena *arena) 
     case WR_P_NORMALIZE: bill_normalize(&a); break;
     case WR_P_VIEW: bill_view(&a); break;
     case WR_P_MATCH: bill_match(&a); break;
+    case WR_P_ASSIGN: bill_assign(&a); break;
     case WR_P_OVER: bill_over(&a); break;
     case WR_P_LOOKUP_JOIN: bill_lookup(&a); break;
     case WR_P_KEEP: bill_keep(&a); break;

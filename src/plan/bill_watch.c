@@ -113,6 +113,13 @@ bool wr_bill_watch_of(const wr_pnode *n, uint32_t input, wr_bill_watch *w) {
         if (n->match.within_us) watch_time(w, (int32_t)n->match.time_col, n->match.within_us, n->match.within_us);
         else w->keep_us = 0, w->time_col = (int32_t)n->match.time_col;
         break;
+    case WR_P_ASSIGN: { /* distinct orders and couriers: the id is behind the partition's columns */
+        const wr_assign_side *s = &n->assign.side[input];
+        int64_t               keep = input ? n->assign.timeout_us : n->assign.max_wait_us;
+        watch_keys(w, s->keys, n->assign.n_keys + 1);
+        watch_time(w, (int32_t)s->time, keep, keep);
+        break;
+    }
     case WR_P_TIME_SORT: w->keep_us = 0, w->time_col = (int32_t)n->time_sort.time_col; break;
     default: return false;
     }

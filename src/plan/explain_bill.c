@@ -271,6 +271,14 @@ static void facts_line(const wr_bill_facts *f, wr_sbuf *b) {
     if (f->note[0]) wr_sbuf_printf(b, "  %s\n", f->note);
 }
 
+static bool couriers_known(const wr_pnode *n) { /* fewer than their rows, by a hint or a sample */
+    for (uint32_t i = 0; i < n->bill.n_parts; i++) {
+        const wr_units *u = &n->bill.parts[i].units;
+        if (!strcmp(n->bill.parts[i].what, "a courier")) return u->now > 0 || u->steady < u->rate * u->span_us / 1e6;
+    }
+    return false;
+}
+
 static void assumptions(const wr_job_plan *job, wr_sbuf *b) {
     bool rate = false, nothing = false;
     for (uint32_t i = 0; i < job->nodes.n; i++) {
@@ -286,6 +294,12 @@ static void assumptions(const wr_job_plan *job, wr_sbuf *b) {
         wr_sbuf_printf(b, "  %s: %.0f B a key; a million keys are ", n->id, n->bill.key_bytes);
         wr_text_size((int64_t)(n->bill.key_bytes * 1e6), b);
         wr_sbuf_addz(b, ". Declare 'stats.keys.<column>' on the table for a figure, or give --sample 10s.\n");
+    }
+    for (uint32_t i = 0; i < job->nodes.n; i++) {
+        const wr_pnode *n = job->nodes.at[i];
+        if (n->kind != WR_P_ASSIGN) continue;
+        wr_sbuf_printf(b, "  %s: at most: as if no order were %s before max_wait%s.\n", n->id, n->assign.reassign ? "closed" : "assigned",
+                       couriers_known(n) ? "" : ", and each row of couriers came from another one; declare 'stats.keys.<column>' on the couriers' table");
     }
     if (nothing) wr_sbuf_addz(b, "  An operator bounded by nothing grows for ever: it was accepted, or this job is refused.\n");
 }
