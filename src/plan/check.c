@@ -20,8 +20,17 @@ static void check_calc(const wr_pnode *n, const wr_calc_opts *o, wr_diags *d) {
         note(d, WR_SEV_WARNING, n->at, "WR111", "this reads the wall clock: a replay after a crash gives other values", "use the event-time column, or CURRENT_WATERMARK");
 }
 
+/* The plan has refused it already, at the same place. */
+static bool refused_for_state(const wr_pnode *n, const wr_diags *d) {
+    for (uint32_t i = 0; i < d->list.n; i++) {
+        const wr_diag *one = &d->list.at[i];
+        if (one->severity == WR_SEV_ERROR && !strcmp(one->code, "WR101") && one->at.file == n->at.file && one->at.line == n->at.line && one->at.col == n->at.col) return true;
+    }
+    return false;
+}
+
 static void check_state(const wr_pnode *n, wr_diags *d) {
-    if (n->bill.bound == WR_BOUND_NOTHING) {
+    if (n->bill.bound == WR_BOUND_NOTHING && !refused_for_state(n, d)) {
         wr_diags_add(d, WR_SEV_WARNING, "WR101", n->at, "%s: nothing bounds its memory (accepted)", n->title);
         wr_diags_hint(d, "a time bound in ON, or 'table.exec.state.ttl'");
     }
