@@ -7,13 +7,13 @@
  * Closing    the route is gone before the threads end, so nothing is put into the queue behind them.                                    */
 #include "serve/internal.h"
 #include "serve/pg.h"
+#include "format/json_tree.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { THREADS = 2, WAITING_MAX = 64, ROWS = 10000 };
 static const query_limits LIMITS = {.rows = ROWS, .bytes = 32 << 20, .memory_bytes = 128 << 20, .time_us = 30000000};
 
-typedef struct serve_query { wr_http_in *in; struct serve_query *next; } serve_query;
+typedef struct serve_query { wr_http_in *in; const wr_user *user; struct serve_query *next; } serve_query; /* user: NULL without a file of them */
 struct serve_asks {
     wr_world    *world;
     wr_users    *users;
@@ -23,6 +23,7 @@ struct serve_asks {
     wr_mutex    *lock;                 /* of what follows */
     serve_query *first, **last;
     uint32_t     n_waiting, n_threads;
+    uint32_t    *of_user;              /* by user: waiting and running */
     bool         stopping;
     query_stop  *running[THREADS];
     wr_bell     *bell;
@@ -33,6 +34,11 @@ struct serve_asks {
 static const char *token_of(const wr_http_in *in) {
     const char *given = wr_http_in_header(in, "Authorization");
     return given && !strncasecmp(given, "Bearer ", 7) ? given + 7 + strspn(given + 7, " ") : NULL;
+}
+
+static const wr_user *user_of(struct serve_asks *a, const wr_http_in *in) {
+    const char *token = a->users ? token_of(in) : NULL;
+    return token ? wr_users_by_token(a->users, wr_str_of(token)) : NULL;
 }
 
 bool serve_host_ok(const char *host) {
@@ -54,8 +60,7 @@ bool serve_admit(void *self, const wr_http_in *in, wr_http_out *out) {
         wr_http_out_error(out, 403, "'%.100s' is not a name of this machine: ask for %s, or start with --users FILE, then any name is taken", host, in->address);
         return false;
     }
-    const char    *token = token_of(in);
-    const wr_user *user = token ? wr_users_by_token(s->asks->users, wr_str_of(token)) : NULL;
+    const wr_user *user = user_of(s->asks, in);
     bool           reads = !strcmp(in->method, "GET") || !strcmp(in->method, "HEAD") || !strcmp(in->path, "/api/query");
     if (user && (reads || user->role == WR_USER_ADMIN)) return true;
     if (user) {
@@ -68,41 +73,11 @@ bool serve_admit(void *self, const wr_http_in *in, wr_http_out *out) {
 }
 
 /* ---- the text of a question: {"sql": "..."} ---- */
-static unsigned hex4(const char *at) {
-    char text[5] = {at[0], at[1], at[2], at[3], 0};
-    return (unsigned)strtoul(text, NULL, 16);
-}
-
-static bool json_text(wr_str body, wr_sbuf *out) {
-    const char *at = memmem(body.ptr, body.len, "\"sql\"", 5), *end = body.ptr + body.len;
-    if (!at) return false;
-    at += 5;
-    while (at < end && (*at == ' ' || *at == ':' || *at == '\n' || *at == '\t' || *at == '\r')) at++;
-    if (at >= end || *at++ != '"') return false;
-    for (; at < end && *at != '"'; at++) {
-        if (*at != '\\') {
-            wr_sbuf_addc(out, *at);
-            continue;
-        }
-        if (++at == end) return false;
-        char     utf8[4];
-        unsigned code;
-        switch (*at) {
-        case 'n': wr_sbuf_addc(out, '\n'); break;
-        case 't': wr_sbuf_addc(out, '\t'); break;
-        case 'r': wr_sbuf_addc(out, '\r'); break;
-        case 'b':
-        case 'f': wr_sbuf_addc(out, ' '); break;
-        case 'u':
-            if (end - at < 5) return false;
-            code = hex4(at + 1), at += 4;
-            if (code >> 10 == 0x36 && end - at > 6 && at[1] == '\\' && at[2] == 'u') code = 0x10000 + ((code & 0x3FF) << 10) + (hex4(at + 3) & 0x3FF), at += 6;
-            wr_sbuf_add(out, utf8, wr_utf8_put(utf8, code));
-            break;
-        default: wr_sbuf_addc(out, *at); break;
-        }
-    }
-    return at < end;
+/* False: the body is not such an object. sql: in the arena. */
+static bool json_text(wr_arena *arena, wr_str body, wr_str *sql) {
+    char why[120];
+    *sql = wr_json_get_string(wr_json_parse(arena, body, why), "sql");
+    return sql->ptr != NULL;
 }
 
 static void put_error(const wr_err *err, wr_http_out *out) {
@@ -116,19 +91,36 @@ static void put_error(const wr_err *err, wr_http_out *out) {
     wr_sbuf_addz(&out->body, "}\n");
 }
 
+/* What everybody may ask for at a time; a user's own limits go before. */
+static query_limits limits_of(const struct serve_asks *a, const wr_user *user) {
+    query_limits l = a->limits;
+    if (user && user->limits.rows) l.rows = user->limits.rows;
+    if (user && user->limits.bytes) l.bytes = user->limits.bytes;
+    if (user && user->limits.time_us) l.time_us = user->limits.time_us;
+    return l;
+}
+
 static void answer(struct serve_asks *a, serve_query *q, query_stop *stop) {
     wr_http_out     out = {0};
     wr_err          err = {0};
-    wr_sbuf         sql = {0};
+    wr_arena       *arena = wr_arena_new(NULL);
+    wr_str          sql;
+    query_limits    limits = limits_of(a, q->user);
     query_snapshot *snapshot = query_snapshot_new(); /* so that what is said of the version is that of the rows */
-    stop->until_us = wr_mono_us(a->world) + a->limits.time_us;
-    query_args args = {.snapshot = snapshot, .limits = a->limits, .stop = stop, .user = "http"};
-    if (!json_text(q->in->body, &sql)) wr_http_out_error(&out, 400, "the body is not {\"sql\": \"SELECT ...\"}");
-    else if (query_json(a->db, wr_sbuf_str(&sql), &args, &out.body, &err) != WR_OK) put_error(&err, &out);
+    stop->until_us = wr_mono_us(a->world) + limits.time_us;
+    query_args args = {.snapshot = snapshot, .limits = limits, .stop = stop, .user = q->user ? q->user->name : "http"};
+    if (!json_text(arena, q->in->body, &sql)) wr_http_out_error(&out, 400, "the body is not {\"sql\": \"SELECT ...\"}");
+    else if (query_json(a->db, sql, &args, &out.body, &err) != WR_OK) put_error(&err, &out);
     query_snapshot_free(snapshot);
-    wr_sbuf_free(&sql);
+    wr_arena_free(arena);
     wr_http_respond(q->in, &out);
     wr_sbuf_free(&out.body);
+}
+
+static void leave(struct serve_asks *a, const wr_user *user) {
+    wr_mutex_lock(a->lock);
+    a->of_user[user - wr_users_at(a->users, 0)]--;
+    wr_mutex_unlock(a->lock);
 }
 
 static void run(void *arg) {
@@ -153,6 +145,7 @@ static void run(void *arg) {
             continue;
         }
         answer(a, q, &stop);
+        if (q->user) leave(a, q->user);
         wr_free(q);
     }
     wr_mutex_lock(a->lock);
@@ -163,16 +156,20 @@ static void run(void *arg) {
 
 wr_http_when serve_query_begin(wr_serve *s, const wr_http_in *in, wr_http_out *out) {
     struct serve_asks *a = s->asks;
+    const wr_user     *user = user_of(a, in);
+    uint32_t           most = user ? user->limits.queries : 0, *mine = user ? &a->of_user[user - wr_users_at(a->users, 0)] : NULL;
     wr_mutex_lock(a->lock);
-    bool room = a->n_waiting < WAITING_MAX && !a->stopping;
+    bool room = a->n_waiting < WAITING_MAX && !a->stopping, many = most && *mine >= most;
     wr_err err = {0};
+    room &= !many;
     while (room && a->n_threads < THREADS && a->world->vt->spawn(a->world, "query", run, a, &a->threads[a->n_threads], &err) == WR_OK) a->n_threads++;
     room &= a->n_threads > 0;
     if (room) a->n_waiting++;
+    if (room && mine) ++*mine;
     wr_mutex_unlock(a->lock);
-    (void)in;
     if (room) return WR_HTTP_LATER;
-    wr_http_out_error(out, 503, "too many queries wait; try again");
+    if (many) wr_http_out_error(out, 429, "%s may run %u queries at a time", user->name, most);
+    else wr_http_out_error(out, 503, "too many queries wait; try again");
     wr_http_out_header(out, "Retry-After", "1");
     return WR_HTTP_NOW;
 }
@@ -180,7 +177,7 @@ wr_http_when serve_query_begin(wr_serve *s, const wr_http_in *in, wr_http_out *o
 void serve_query_later(void *self, wr_http_in *in) {
     struct serve_asks *a = ((wr_serve *)self)->asks;
     serve_query       *q = wr_calloc(1, sizeof *q);
-    q->in = in;
+    q->in = in, q->user = user_of(a, in);
     wr_mutex_lock(a->lock);
     *a->last = q, a->last = &q->next;
     wr_mutex_unlock(a->lock);
@@ -197,6 +194,7 @@ wr_status serve_asks_open(wr_serve *s, wr_err *err) {
     if (o->query_memory_bytes) a->limits.memory_bytes = o->query_memory_bytes;
     s->asks = a;
     if (o->users_file) WR_TRY(wr_users_load(o->world, o->users_file, &a->users, err));
+    a->of_user = wr_calloc(a->users ? wr_users_count(a->users) : 1, sizeof *a->of_user);
     a->db = query_db_new(o->world, o->name ? o->name : "weir");
     if (!o->pg) return WR_OK;
     pg_opts pg = {.world = o->world, .listen = o->pg, .database = o->name ? o->name : "weir", .cert_file = o->pg_cert, .key_file = o->pg_key, .users = a->users, .db = a->db, .limits.memory_bytes = o->query_memory_bytes, .starting = true};
@@ -220,6 +218,7 @@ void serve_asks_close(wr_serve *s) {
     for (uint32_t i = 0; i < a->n_threads; i++) a->world->vt->join(a->world, a->threads[i]);
     query_db_free(a->db);
     wr_users_free(a->users);
+    wr_free(a->of_user);
     wr_bell_free(a->bell);
     wr_mutex_free(a->lock);
     wr_free(a);

@@ -195,11 +195,11 @@ is_what(A) ::= TRUE. { A = WR_IS_TRUE; }
 is_what(A) ::= FALSE. { A = WR_IS_FALSE; }
 is_what(A) ::= UNKNOWN. { A = WR_IS_UNKNOWN; }
 %type json_kind {int}
-json_kind(A) ::= . [LOW] { A = WR_JSON_VALUE; }
-json_kind(A) ::= VALUE. { A = WR_JSON_VALUE; }
-json_kind(A) ::= OBJECT. { A = WR_JSON_OBJECT; }
-json_kind(A) ::= ARRAY_POSTFIX. { A = WR_JSON_ARRAY; }
-json_kind(A) ::= SCALAR. { A = WR_JSON_SCALAR; }
+json_kind(A) ::= . [LOW] { A = WR_AST_JSON_VALUE; }
+json_kind(A) ::= VALUE. { A = WR_AST_JSON_VALUE; }
+json_kind(A) ::= OBJECT. { A = WR_AST_JSON_OBJECT; }
+json_kind(A) ::= ARRAY_POSTFIX. { A = WR_AST_JSON_ARRAY; }
+json_kind(A) ::= SCALAR. { A = WR_AST_JSON_SCALAR; }
 
 pred(A) ::= add(E). { A = E; }
 pred(A) ::= pred(L) BETWEEN symmetric(S) add(B) AND add(C). { A = wr_mk_between(ctx, L, false, S, B, C); }

@@ -168,7 +168,7 @@ typedef enum wr_ast_op {
 const char *wr_ast_op_text(wr_ast_op op); /* "+", "AND", "<>" */
 
 typedef enum wr_ast_is { WR_IS_NULL, WR_IS_TRUE, WR_IS_FALSE, WR_IS_UNKNOWN, WR_IS_DISTINCT, WR_IS_JSON } wr_ast_is;
-typedef enum wr_ast_json_kind { WR_JSON_VALUE, WR_JSON_OBJECT, WR_JSON_ARRAY, WR_JSON_SCALAR } wr_ast_json_kind;
+typedef enum wr_ast_json_kind { WR_AST_JSON_VALUE, WR_AST_JSON_OBJECT, WR_AST_JSON_ARRAY, WR_AST_JSON_SCALAR } wr_ast_json_kind;
 typedef enum wr_ast_like { WR_LIKE_LIKE, WR_LIKE_SIMILAR, WR_LIKE_ILIKE } wr_ast_like;
 typedef enum wr_ast_quantifier { WR_QUANT_ANY, WR_QUANT_ALL } wr_ast_quantifier; /* SOME is ANY */
 
