@@ -208,6 +208,19 @@ static bool prints_rows(const wr_session *session) {
     return false;
 }
 
+/* Its rows are kept, and nobody can ask for them. */
+static void note_unread_view(const wr_session *session, const job_args *args) {
+    for (uint32_t i = 0; i < wr_session_n_steps(session); i++) {
+        const wr_step *step = wr_session_step(session, i);
+        for (uint32_t k = 0; step->kind == WR_STEP_JOB && k < step->job->nodes.n; k++) {
+            const wr_pnode *p = step->job->nodes.at[k];
+            if (p->kind != WR_P_VIEW) continue;
+            if (!args->json) fprintf(stderr, "note: nobody can read the materialized view '%.*s' of this run: --ui HOST:PORT serves it over HTTP, --pg HOST:PORT to PostgreSQL clients\n", WR_FMT(p->view.table->name));
+            return;
+        }
+    }
+}
+
 static int run_session(wr_session *session, runner *r, job_args *args, const run_flags *flags, int argc, char **argv) {
     watch    *w = &r->watch;
     wr_status planned = wr_session_plan(session);
@@ -216,6 +229,7 @@ static int run_session(wr_session *session, runner *r, job_args *args, const run
         if (!(only_warnings && args->quiet)) print_report(session, NULL, args->json);
     }
     if (planned != WR_OK) return exit_code_of(planned);
+    if (!flags->ui && !flags->pg && !args->quiet) note_unread_view(session, args);
     int code = watch_open(r->serve, session, &flags->watch, args->json, &r->kept);
     if (code) return code;
     w->tty = isatty(STDERR_FILENO);
