@@ -26,7 +26,7 @@ static int64_t heap_bytes(void *self) { /* all is charged to the map */
 
 static void set_timer(wr_assign *a, wr_apart *p, uint32_t slot, uint32_t kind, int64_t round_us) {
     if (round_us == INT64_MAX) return;
-    if (round_us <= p->round_us) round_us = wr_assign_plus(p->round_us, a->opts.every_us);
+    if (round_us <= p->round_us) round_us = wr_assign_round_of(a, p->round_us);
     if (p->n_timers[kind] && p->timer_us[kind] <= round_us) return;
     wr_timers_add(a->timers, round_us - CLOSES_US, (uint64_t)slot * WR_ASSIGN_TIMERS + kind);
     p->timer_us[kind] = round_us;
@@ -35,7 +35,6 @@ static void set_timer(wr_assign *a, wr_apart *p, uint32_t slot, uint32_t kind, i
 static void arm(wr_assign *a, wr_apart *p, uint32_t slot) {
     int64_t over = WR_MIN(p->order_due_us, p->courier_due_us);
     if (p->first < p->n) set_timer(a, p, slot, WR_ASSIGN_SOON, wr_assign_round_of(a, p->waiting[p->first]->time_us));
-    if (p->again) set_timer(a, p, slot, WR_ASSIGN_SOON, wr_assign_plus(p->round_us, a->opts.every_us));
     if (over != INT64_MAX && (p->orders || p->couriers)) set_timer(a, p, slot, WR_ASSIGN_OVER, wr_assign_round_of(a, over));
 }
 static bool idle(const wr_apart *p) {
@@ -194,7 +193,7 @@ static wr_status assign_load(wr_op *op, wr_reader *in, uint32_t from, uint32_t t
 }
 static void assign_usage(const wr_op *op, wr_op_usage *out) {
     const wr_assign *a = (const wr_assign *)op;
-    *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(a->map), .keys = wr_kmap_count(a->map), .rows = (uint64_t)a->n_rows, .oldest_us = wr_timers_first(a->timers)};
+    *out = (wr_op_usage){.state_bytes = wr_kmap_bytes(a->map), .keys = wr_kmap_count(a->map), .rows = (uint64_t)a->n_rows, .oldest_us = wr_timers_first(a->timers), .greedy = a->n_greedy};
     wr_op_map_usage(a->map, out);
 }
 static wr_status assign_limit(wr_op *op, int64_t bytes, wr_err *err) { return wr_op_limit_map(((wr_assign *)op)->map, bytes, err); }

@@ -1,8 +1,8 @@
 /* op/assign.h: what a partition of ASSIGN remembers: rows that wait for their round, orders, couriers. Private to op/.
  *
  * Idea       a partition is a small world that only rounds change. A row waits until its round runs; the round applies its rows by time, forgets what has run
- *            out, and then matches (assign_round.c). What can happen without a row is known ahead: somebody runs out, or a round left pairs behind. Two
- *            timers a partition stand for the next such round, and rounds between are not run: they could not change anything.
+ *            out, and then matches (assign_round.c). What can happen without a row is known ahead: somebody runs out. Two timers a partition stand for the
+ *            next round with rows and for the next one where somebody does, and rounds between are not run: they could not change anything.
  * Invariant  a courier is in the list only while it is free or on its way: one that is away and has nothing to do needs no memory.
  *            An order is in the list until it is closed, or has been given away for the last time.
  * Thread     one worker. Memory: rows, orders, couriers and lists are counted in heap_bytes.                                    */
@@ -11,7 +11,7 @@
 #include "op/sorted.h"
 
 enum { WR_ASSIGN_ORDERS, WR_ASSIGN_COURIERS };             /* inputs */
-enum { WR_ASSIGN_SOON, WR_ASSIGN_OVER, WR_ASSIGN_TIMERS }; /* a timer for rows and pairs left behind, one for what runs out */
+enum { WR_ASSIGN_SOON, WR_ASSIGN_OVER, WR_ASSIGN_TIMERS }; /* for rows, for what runs out */
 enum { WR_ASSIGN_MALLOC_EXTRA = 16 };
 
 typedef enum wr_aword {     /* what a row says */
@@ -53,7 +53,6 @@ typedef struct wr_apart {   /* one partition */
     uint64_t   arrived;
     int64_t    round_us;    /* the last one that ran */
     int64_t    order_due_us, courier_due_us; /* nobody runs out before; INT64_MAX */
-    bool       again;       /* that round gave something away and left some on both sides */
     uint32_t   n_timers[WR_ASSIGN_TIMERS];
     int64_t    timer_us[WR_ASSIGN_TIMERS]; /* earliest one that is set for sure */
 } wr_apart;
@@ -68,6 +67,7 @@ typedef struct wr_assign {
     wr_timers     *timers;
     int64_t        heap_bytes, heap_told, n_rows;
     int64_t        wm_us;
+    uint64_t       n_greedy; /* orders that the solver served greedily for their number */
     wr_batch      *out;      /* n_out rows */
     uint32_t       n_out;
     /* of the round at hand */

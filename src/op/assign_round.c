@@ -1,7 +1,7 @@
 /* op/assign_round.c: one round of a partition of ASSIGN: rows applied, orders and couriers matched, results written. See assign.h.
  *
- * Idea       a round matches only when something came that may make a pair: a new or moved order, a courier that became free or moved, or pairs that the round
- *            before left (of many, not all are looked at). If it gives nothing away, no pair is possible, and none becomes possible by somebody running out.
+ * Idea       a round matches only when something came that may make a pair: a new or moved order, a courier that became free or moved. The solver leaves no pair
+ *            that could be made, and none becomes possible by waiting or by somebody running out.
  * Order      the solver gets orders by (time, id) and couriers by id, whatever came in which order; results come out by (time, id) of the order.
  * Thread     one worker. Memory: lists of the round are kept for the next one, up to a bound.                               */
 #include "op/assign.h"
@@ -117,22 +117,20 @@ static wr_status match(wr_assign *a, wr_apart *p, int64_t round_us, wr_err *err)
     collect(a, p);
     if (!a->open.n || !a->free.n) return WR_OK;
     wr_assign_sum sum = {0};
-    uint32_t      n_free = a->free.n, n_given = 0;
     WR_TRY(solve(a, round_us, &sum, err));
+    a->n_greedy += sum.n_greedy;
     for (uint32_t i = 0; i < a->open.n; i++) {
         wr_assign_pick pick = a->picks.at[i];
         if (pick.courier == WR_ASSIGN_NOBODY) continue;
         wr_acourier *c = a->free.at[pick.courier];
         wr_aorder   *o = a->open.at[i];
-        if (c->taken_us != round_us) c->taken_us = round_us, c->n_orders = 0, c->was_away = false, n_free--;
+        if (c->taken_us != round_us) c->taken_us = round_us, c->n_orders = 0, c->was_away = false;
         c->n_orders++;
         o->open = false;
         o->given_us = round_us;
         p->n_open--;
-        n_given++;
         wr_arr_push(&a->lines, (wr_aline){.order = o, .courier = c, .pick = pick, .no = a->lines.n});
     }
-    p->again = n_given && n_free && p->n_open;
     return WR_OK;
 }
 
@@ -164,10 +162,9 @@ static void trim(wr_assign *a) {
     TRIM(&a->orders), TRIM(&a->couriers), TRIM(&a->picks), TRIM(&a->barred);
 }
 wr_status wr_assign_run_round(wr_assign *a, wr_apart *p, uint32_t slot, int64_t round_us, wr_out *out, wr_err *err) {
-    bool news = p->again;
+    bool news = false;
     wr_apart_forget(a, p, round_us - a->opts.every_us); /* what the rounds between would have done */
     p->round_us = round_us;
-    p->again = false;
     while (p->first < p->n && p->waiting[p->first]->time_us < round_us) {
         wr_arow *row = p->waiting[p->first++];
         wr_apart_apply(a, p, row, &news);

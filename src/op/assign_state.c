@@ -4,6 +4,7 @@
  *            orders: so a refusal releases the courier only from what it is about, though it has long got another order.
  * Thread     one worker. Memory: all is counted in heap_bytes.                                                            */
 #include "op/assign.h"
+#include <math.h>
 
 static int64_t piece_bytes(size_t bytes) { return (int64_t)bytes + WR_ASSIGN_MALLOC_EXTRA; }
 
@@ -338,7 +339,7 @@ static void put_courier(const wr_acourier *c, wr_sbuf *out) {
     wr_put_bytes(out, c->id, c->len);
 }
 void wr_apart_save(const wr_apart *p, wr_sbuf *out) {
-    wr_put_u64(out, p->arrived), wr_put_i64(out, p->round_us), wr_put_u8(out, p->again);
+    wr_put_u64(out, p->arrived), wr_put_i64(out, p->round_us);
     wr_put_u32(out, p->n - p->first);
     for (uint32_t i = p->first; i < p->n; i++) put_row(p->waiting[i], out);
     wr_put_u32(out, wr_alist_count(p->orders));
@@ -347,12 +348,13 @@ void wr_apart_save(const wr_apart *p, wr_sbuf *out) {
     for (wr_pos at = wr_sorted_first(); p->couriers && at.chunk < p->couriers->n_chunks; at = wr_sorted_next(p->couriers, at))
         put_courier(*(wr_acourier **)wr_sorted_at(p->couriers, at), out);
 }
+static bool finite4(double a, double b, double c, double d) { return isfinite(a) && isfinite(b) && isfinite(c) && isfinite(d); }
 static bool get_row(wr_assign *a, wr_apart *p, wr_reader *in) {
     wr_arow r = {.time_us = wr_get_i64(in), .no = wr_get_u64(in)};
     r.x = wr_get_f64(in), r.y = wr_get_f64(in), r.to_x = wr_get_f64(in), r.to_y = wr_get_f64(in);
     r.input = wr_get_u8(in), r.word = wr_get_u8(in), r.placed = wr_get_u8(in);
     wr_str id = wr_get_bytes(in);
-    if (in->bad || r.input > WR_ASSIGN_COURIERS || r.word >= WR_AWORD_COUNT) return false;
+    if (in->bad || r.input > WR_ASSIGN_COURIERS || r.word >= WR_AWORD_COUNT || !finite4(r.x, r.y, r.to_x, r.to_y)) return false;
     wr_arow *row = wr_arow_new(a, id);
     r.len = row->len;
     memcpy(row, &r, offsetof(wr_arow, id));
@@ -366,7 +368,7 @@ static bool get_order(wr_assign *a, wr_apart *p, wr_reader *in) {
     wr_str   id = wr_get_bytes(in);
     uint32_t n = wr_get_u32(in);
     wr_pos   at;
-    if (in->bad || list_find(a, p->orders, id, order_place, &at) || (!v.open && !n)) return false;
+    if (in->bad || list_find(a, p->orders, id, order_place, &at) || (!v.open && !n) || !finite4(v.x, v.y, v.to_x, v.to_y)) return false;
     wr_aorder *o = order_new(a, id);
     v.len = o->len;
     memcpy(o, &v, offsetof(wr_aorder, id));
@@ -386,7 +388,7 @@ static bool get_courier(wr_assign *a, wr_apart *p, wr_reader *in) {
     v.n_orders = wr_get_u32(in), v.says_free = wr_get_u8(in), v.was_away = wr_get_u8(in);
     wr_str id = wr_get_bytes(in);
     wr_pos at;
-    if (in->bad || list_find(a, p->couriers, id, courier_place, &at)) return false;
+    if (in->bad || list_find(a, p->couriers, id, courier_place, &at) || !finite4(v.x, v.y, 0, 0)) return false;
     wr_acourier *c = courier_new(a, id);
     v.len = c->len;
     memcpy(c, &v, offsetof(wr_acourier, id));
@@ -396,7 +398,7 @@ static bool get_courier(wr_assign *a, wr_apart *p, wr_reader *in) {
 }
 bool wr_apart_load(wr_assign *a, wr_apart *p, wr_reader *in) {
     p->order_due_us = p->courier_due_us = INT64_MAX;
-    p->arrived = wr_get_u64(in), p->round_us = wr_get_i64(in), p->again = wr_get_u8(in);
+    p->arrived = wr_get_u64(in), p->round_us = wr_get_i64(in);
     for (uint32_t n = wr_get_u32(in); n && !in->bad; n--)
         if (!get_row(a, p, in)) return false;
     for (uint32_t n = wr_get_u32(in); n && !in->bad; n--)

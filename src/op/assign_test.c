@@ -331,6 +331,30 @@ static void test_batch(void **state) {
     done(&f, "");
 }
 
+/* Of more orders than a round solves the youngest are served greedily, and counted: here the one that only c2 can reach. */
+static void test_many(void **state) {
+    (void)state;
+    fix f;
+    fix_init(&f, 2048, 5);
+    f.o.how.max_distance = 1;
+    f.op = new_op(&f);
+    wr_sbuf text = {0};
+    for (int i = 1; i <= WR_ASSIGN_SIDE_MAX; i++) wr_sbuf_printf(&text, "a %d 0 0 0 0 open 1;", i);
+    order(&f, text.at);
+    order(&f, "a 9999 100 0 0 0 open 2");
+    courier(&f, "a c1 0 1 free 1; a c2 100 1 free 1");
+    tk_watermark(&f.t, f.op, 5);
+    wr_op_usage u;
+    f.op->vt->usage(f.op, &u);
+    assert_int_equal(u.greedy, 1);
+    assert_int_equal(u.rows, WR_ASSIGN_SIDE_MAX - 1 + 2);
+    assert_non_null(strstr(tk_text(&f.t), "+I a 9999 c2 1 3000 1 1 4.999\n"));
+    tk_end(&f.t, f.op);
+    tk_clear(&f.t);
+    close_empty(&f);
+    wr_sbuf_free(&text);
+}
+
 /* What is allocated is what the bill says, within a fifth. */
 static void test_bytes(void **state) {
     (void)state;
@@ -646,7 +670,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_round), TEST(test_best), TEST(test_late), TEST(test_malformed), TEST(test_no_status),
         TEST(test_orders), TEST(test_hold), TEST(test_reassign), TEST(test_release), TEST(test_running_out),
-        TEST(test_years), TEST(test_batch), TEST(test_bytes), TEST(test_random), TEST(test_damage),
+        TEST(test_years), TEST(test_batch), TEST(test_many), TEST(test_bytes), TEST(test_random), TEST(test_damage),
     };
     return tk_run_tests(tests);
 }

@@ -97,6 +97,7 @@ typedef struct wr_op_usage {    /* what the operator remembers, for the bill, to
     uint64_t tier_loads, tier_evictions; /* keys that came back, keys that left, since the start */
     uint64_t tier_asked, tier_read_ns, tier_write_ns; /* keys looked for in the tier; time in that, and in writing to it */
     uint64_t lookup_hits, lookup_asked, lookup_retries, lookup_reloads; /* lookup joins: keys found in the cache, keys asked for, keys and questions asked again, whole tables read */
+    uint64_t greedy;            /* ASSIGN: orders of rounds that were too large, served greedily though the best was asked for; since the start */
     uint64_t lookup_questions, lookup_answer_us; /* answered; from each question's beginning to its answer, summed */
     wr_prog_cost calls;         /* of its expressions */
     int64_t  cache_bytes;       /* of state_bytes: a cache, which is no state */

@@ -220,6 +220,7 @@ bool wr_job_ledger_text(const wr_job_status *status, wr_sbuf *out) {
         reasons_text(l, out);
         refused_text(s, out);
         if (s->node->kind == WR_P_LOOKUP_JOIN) lookup_text(&s->usage, out);
+        if (s->usage.greedy) wr_sbuf_printf(out, "  greedy, too many at a time %" PRIu64, s->usage.greedy);
         held_text(status, s, out);
         wr_sbuf_clear(&open);
         if (!closes(status, s, &open)) {
@@ -336,6 +337,7 @@ void wr_job_ledger_node_json(const wr_job_status *status, const wr_node_status *
     if (s->node->kind == WR_P_LOOKUP_JOIN)
         wr_sbuf_printf(out, ",\"lookup\":{\"hits\":%" PRIu64 ",\"asked\":%" PRIu64 ",\"retries\":%" PRIu64 ",\"reloads\":%" PRIu64 ",\"cache_bytes\":%" PRIi64 "}", s->usage.lookup_hits,
                        s->usage.lookup_asked, s->usage.lookup_retries, s->usage.lookup_reloads, s->usage.cache_bytes);
+    if (s->usage.greedy) wr_sbuf_printf(out, ",\"greedy\":%" PRIu64, s->usage.greedy);
     if (s->detail) detail_json(s, out);
     wr_sbuf_addc(out, '}');
 }

@@ -34,6 +34,7 @@ static void usage_add(wr_op_usage *into, const wr_op_usage *from) {
     into->lookup_retries += from->lookup_retries;
     into->lookup_reloads += from->lookup_reloads;
     into->cache_bytes += from->cache_bytes;
+    into->greedy += from->greedy;
     into->spills = into->spills || from->spills;
     if (from->oldest_us < into->oldest_us) into->oldest_us = from->oldest_us;
 }
