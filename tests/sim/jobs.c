@@ -67,6 +67,16 @@ static const struct { const char *name, *sql; } list[] = {
     {"window top n", TO_DIR("s TIMESTAMP(3), k INT, n BIGINT, rn BIGINT")
                      "INSERT INTO o SELECT window_start, k, n, rn FROM (SELECT window_start, window_end, k, n, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY n DESC, k) AS rn"
                      " FROM (SELECT window_start, window_end, k, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '20' SECOND)) GROUP BY window_start, window_end, k)) WHERE rn <= 2;"},
+    {"orders and couriers", TO_DIR("k INT, o BIGINT, c BIGINT, d DOUBLE, w BIGINT, n INT, s INT")
+                            "INSERT INTO o SELECT k, order_id, courier_id, distance, waited_ms, attempt, stop FROM ASSIGN(orders => TABLE (SELECT k, id / 2 AS o, w AS x, id % 17 AS y, w AS tx, id % 5 AS ty, CASE WHEN id % 2 = 1 THEN 'rejected' ELSE 'open' END AS st, ts FROM b) PARTITION BY k,"
+                            " couriers => TABLE (SELECT k, id AS c, v AS x, id % 13 AS y, ts FROM a) PARTITION BY k, order_key => DESCRIPTOR(o), order_at => DESCRIPTOR(x, y), courier_key => DESCRIPTOR(c),"
+                            " courier_at => DESCRIPTOR(x, y), on_time => DESCRIPTOR(ts), `every` => INTERVAL '5' SECOND, order_status => DESCRIPTOR(st), drop_at => DESCRIPTOR(tx, ty),"
+                            " max_wait => INTERVAL '40' SECOND, courier_timeout => INTERVAL '30' SECOND, reassign => 1, batch => 0.1, max_distance => 40);"},
+    {"orders and couriers in one place", TO_DIR("o BIGINT, c BIGINT, d DOUBLE, w BIGINT")
+                            "INSERT INTO o SELECT order_id, courier_id, distance, waited_ms FROM ASSIGN(orders => TABLE (SELECT id AS o, v AS x, k AS y, ts FROM a),"
+                            " couriers => TABLE (SELECT id % 9 AS c, w AS x, k AS y, CASE WHEN w % 4 = 0 THEN 'away' ELSE 'free' END AS st, ts FROM b), order_key => DESCRIPTOR(o), order_at => DESCRIPTOR(x, y),"
+                            " courier_key => DESCRIPTOR(c), courier_at => DESCRIPTOR(x, y), on_time => DESCRIPTOR(ts), `every` => INTERVAL '3' SECOND, courier_status => DESCRIPTOR(st),"
+                            " max_wait => INTERVAL '20' SECOND, `hold` => INTERVAL '2' SECOND, wait_weight => 0.5);"},
     {"last row", TO_STORE("k INT, id BIGINT") "INSERT INTO o SELECT k, id FROM (SELECT k, id, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS rn FROM b) WHERE rn = 1;"},
     {"first row", TO_STORE("k INT, id BIGINT") "INSERT INTO o SELECT k, id FROM (SELECT k, id, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts ASC) AS rn FROM b) WHERE rn = 1;"},
     {"upserts", TO_STORE("id BIGINT, g INT, v BIGINT") "INSERT INTO o SELECT id, g, v FROM up WHERE v > 10;"},
