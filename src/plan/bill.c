@@ -822,9 +822,9 @@ static wr_units ids_within(const account *a, uint32_t i, double span_us) {
     wr_units u = rows_within(a, i, span_us);
     double   declared = declared_column(a->n->inputs[i].node, a->n->assign.side[i].id);
     if (f && f->rows > 0) {
-        u.now = WR_MIN(u.now, f->keys);
+        u.now = f->peak_keys;
         if (!i) u.steady *= WR_MIN(f->keys / f->rows, 1.0);
-        else if (f->span_us >= span_us) u.steady = WR_MIN(u.steady, f->keys);
+        else if (f->span_us >= span_us) u.steady = WR_MIN(u.steady, u.now);
         u.steady = WR_MAX(u.steady, u.now);
     }
     if (declared > 0) u.steady = WR_MIN(u.steady, declared), u.now = WR_MIN(u.now, declared);
@@ -851,9 +851,10 @@ static void bill_assign(account *a) {
     if (o->n_keys) { /* a partition with neither is forgotten */
         double declared = declared_keys(a->n->inputs[0].node, o->side[0].keys, o->n_keys);
         if (declared <= 0) declared = declared_keys(a->n->inputs[1].node, o->side[1].keys, o->n_keys);
-        if (declared > 0) parts.now = declared;
+        double held = a->in[1] ? a->in[1]->kept_keys : 0;
+        if (declared > 0 || held > 0) parts.now = declared > 0 ? declared : held;
         else parts = ids[1];
-        b->keys = WR_MAX(declared, 0.0), b->keys_from = declared > 0 ? "hint" : "not known";
+        b->keys = declared > 0 ? declared : held, b->keys_from = declared > 0 ? "hint" : held > 0 ? a->facts->from : "not known";
     }
     b->bound = WR_BOUND_TIME;
     b->retention_us = (double)WR_MAX(o->max_wait_us, o->timeout_us) + delay;

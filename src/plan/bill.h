@@ -105,6 +105,7 @@ typedef struct wr_bill_watch {   /* what to count at one input of a stateful nod
     int32_t         pane_col;    /* the end of the row's window, -1: computed */
     bool            by_watermark; /* no time of its own is left: when it comes, by the watermark */
     bool            merge;       /* a key counts once, in however many panes */
+    bool            held;        /* how many keys the operator holds at most is looked at, too: it keeps by others than these */
 } wr_bill_watch;
 typedef struct wr_prices {       /* a month has 730 hours */
     double memory, disk, log, object, cross_zone; /* a GiB-month; cross_zone: a GiB */

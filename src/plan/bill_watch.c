@@ -118,6 +118,7 @@ bool wr_bill_watch_of(const wr_pnode *n, uint32_t input, wr_bill_watch *w) {
         int64_t               keep = input ? n->assign.timeout_us : n->assign.max_wait_us;
         watch_keys(w, s->keys, n->assign.n_keys + 1);
         watch_time(w, (int32_t)s->time, keep, keep);
+        w->held = true;
         break;
     }
     case WR_P_TIME_SORT: w->keep_us = 0, w->time_col = (int32_t)n->time_sort.time_col; break;

@@ -217,6 +217,25 @@ static lnode *push_unnest(pl *p, lnode *n, wr_exprs preds) { /* what asks about 
     return above(p, n, &stay);
 }
 
+/* Partitions of ASSIGN have nothing to do with each other: what asks for whole ones is asked of the rows before. */
+static lnode *push_assign(pl *p, lnode *n, wr_exprs preds) {
+    wr_exprs down[2] = {{0}, {0}}, stay = {0};
+    for (uint32_t i = 0; i < preds.n; i++) {
+        wr_expr *e = preds.at[i];
+        bool     whole = pl_max_col(e) && pl_max_col(e) <= n->assign.n_keys && wr_expr_volatility(e) == WR_VOL_PURE, same = true;
+        if (!whole) {
+            add(p, &stay, e);
+            continue;
+        }
+        for (uint32_t k = 0; k < n->assign.n_keys; k++)
+            same &= n->in[0]->schema.fields[n->assign.side[0].keys[k]].type.nullable == n->in[1]->schema.fields[n->assign.side[1].keys[k]].type.nullable;
+        for (uint32_t s = 0; s < 2; s++) /* orders without couriers, couriers without orders: either is enough */
+            if (!s || same) add(p, &down[s], wr_expr_remap(p->arena, e, n->assign.side[s].keys));
+    }
+    for (uint32_t s = 0; s < 2; s++) n->in[s] = pl_push(p, n->in[s], down[s]);
+    return above(p, n, &stay);
+}
+
 lnode *pl_push(pl *p, lnode *n, wr_exprs preds) {
     switch (n->kind) {
     case L_CALC: return push_calc(p, n, preds);
@@ -226,6 +245,7 @@ lnode *pl_push(pl *p, lnode *n, wr_exprs preds) {
     case L_OVER: return push_over(p, n, preds);
     case L_TVF: return push_tvf(p, n, preds);
     case L_UNNEST: return push_unnest(p, n, preds);
+    case L_ASSIGN: return push_assign(p, n, preds);
     case L_UNION:
         for (uint32_t i = 0; i < n->n_in; i++) n->in[i] = pl_push(p, n->in[i], preds);
         return n;

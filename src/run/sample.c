@@ -267,7 +267,7 @@ static void on_watermark(void *arg, const wr_pnode *p, const wr_op *op, int64_t 
         seen *x = &s->in[p->index * 2 + i];
         if (!x->on) continue;
         if (wm_us != WR_TIME_MAX) x->wm_us = wm_us;
-        if (x->watch.by_watermark) { /* what has expired is swept later: how late, only the operator knows */
+        if (x->watch.by_watermark || x->watch.held) { /* what has expired is swept later: how late, only the operator knows */
             wr_op_usage u;
             op->vt->usage(op, &u);
             x->most_kept = WR_MAX(x->most_kept, u.keys);
@@ -320,7 +320,7 @@ static void prepare(sample *s, const wr_job_plan *plan) {
         x->order_cols = wr_new_n(s->arena, uint32_t, x->n_order + 1);
         for (uint32_t k = 0; k < x->n_order; k++) x->order_cols[k] = k < x->watch.n_order ? x->watch.order[k].col : x->watch.upsert[k - x->watch.n_order];
         if (x->watch.n_order) x->order_codec = codec_of(s, schema, x->order_cols, x->n_order);
-        x->panes = &s->panes[n->n_inputs == 2 && n->kind != WR_P_TEMPORAL_JOIN ? i & ~1u : i];
+        x->panes = &s->panes[n->n_inputs == 2 && n->kind != WR_P_TEMPORAL_JOIN && n->kind != WR_P_ASSIGN ? i & ~1u : i];
         x->steps.width = WR_MAX(x->watch.keep_us / 64, (int64_t)20000);
     }
 }
