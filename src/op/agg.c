@@ -76,6 +76,32 @@ static uint32_t place(uint32_t *at, uint32_t bytes, uint32_t align) {
     *at += bytes;
     return here;
 }
+enum { MARKS_MAX = 32 };
+/* A value is in the set once; what each aggregate behind it has seen is a bit. */
+static bool may_share(const wr_agg_slot *s) { return s->distinct && s->form != WR_FORM_SEQ && s->form != WR_FORM_USER && s->class != WR_CELL_ROW && s->agg.arg >= 0; }
+static bool same_values(const wr_agg *x, const wr_agg *y) { return x->arg == y->arg && wr_type_same(x->arg_type, y->arg_type); }
+bool wr_agg_values_kept_by_other(const wr_agg *aggs, uint32_t n, uint32_t i, bool retract) {
+    bool     found = false;
+    wr_aggs *a = wr_aggs_new_of_groups(aggs, n, retract);
+    for (uint32_t k = 0; k < n && a->marks && may_share(&a->slots[i]) && !found; k++)
+        found = k != i && aggs[k].filter < 0 && (aggs[i].filter >= 0 || k < i) && may_share(&a->slots[k]) && same_values(&aggs[k], &aggs[i]);
+    wr_aggs_free(a);
+    return found;
+}
+static void share_set(wr_aggs *a, wr_agg_slot *s) {
+    if (!may_share(s)) return;
+    for (wr_agg_slot *o = a->slots; o < s; o++) {
+        if (!may_share(o) || o->mark != 1 || !same_values(&o->agg, &s->agg)) continue;
+        uint32_t n = 1;
+        wr_agg_slot *last = o;
+        for (; last->next; n++) last = &a->slots[last->next];
+        if (n == MARKS_MAX) continue;
+        last->next = (uint32_t)(s - a->slots);
+        s->mark = UINT32_C(1) << n;
+        s->set_at = o->set_at;
+        return;
+    }
+}
 static void slot_init(wr_aggs *a, wr_agg_slot *s, const wr_agg *agg, uint32_t *at) {
     *s = (wr_agg_slot){.agg = *agg, .form = form_of(agg, a->retract), .storage = wr_type_storage(agg->arg_type), .class = class_of(agg->arg_type)};
     s->distinct = is_distinct(agg, a->retract);
@@ -91,15 +117,18 @@ static void slot_init(wr_aggs *a, wr_agg_slot *s, const wr_agg *agg, uint32_t *a
     }
     bool wide = s->form == WR_FORM_SUM128 || s->form == WR_FORM_SUMDEC || s->form == WR_FORM_USER;
     s->at = place(at, form_bytes(s->form) + (s->user ? s->user->state_bytes : 0), wide ? 16 : 8);
-    if (s->distinct) s->set_at = place(at, sizeof(wr_acc_list), 8);
+    s->mark = 1;
+    if (a->marks) share_set(a, s);
+    if (s->distinct && s->mark == 1) s->set_at = place(at, sizeof(wr_acc_list), 8);
     if (s->class == WR_CELL_ROW) s->codec = wr_rowcodec_new(a->arena, &s->agg.arg_type, 1);
     bool text = s->class == WR_CELL_STR || s->class == WR_CELL_ROW;
     a->has_heap |= s->distinct || s->form == WR_FORM_SET || s->form == WR_FORM_SEQ || s->form == WR_FORM_HLL || s->form == WR_FORM_BITMAP || (s->form == WR_FORM_CELL && text);
     a->invertible &= form_invertible(s->form, s->distinct);
 }
 
-wr_aggs *wr_aggs_new(const wr_agg *aggs, uint32_t n, bool retract, bool count_rows) {
+static wr_aggs *aggs_new(const wr_agg *aggs, uint32_t n, bool retract, bool count_rows, bool marks) {
     wr_aggs *a = wr_calloc(1, sizeof *a);
+    a->marks = marks;
     a->arena = wr_arena_new(NULL);
     a->n = n;
     a->retract = retract;
@@ -122,7 +151,14 @@ wr_aggs *wr_aggs_new(const wr_agg *aggs, uint32_t n, bool retract, bool count_ro
     a->iota = wr_new_n(a->arena, uint16_t, WR_BATCH_MAX);
     a->pass = wr_new_n(a->arena, uint16_t, WR_BATCH_MAX);
     a->sign = wr_new_n(a->arena, int8_t, WR_BATCH_MAX);
+    if (marks) a->mark_of = wr_new_n(a->arena, uint32_t, WR_BATCH_MAX);
     for (uint32_t i = 0; i < WR_BATCH_MAX; i++) a->iota[i] = (uint16_t)i;
+    return a;
+}
+wr_aggs *wr_aggs_new(const wr_agg *aggs, uint32_t n, bool retract, bool count_rows) { return aggs_new(aggs, n, retract, count_rows, false); }
+wr_aggs *wr_aggs_new_of_groups(const wr_agg *aggs, uint32_t n, bool retract) {
+    wr_aggs *a = aggs_new(aggs, n, retract, retract, !retract);
+    a->settle = true;
     return a;
 }
 void wr_aggs_free(wr_aggs *a) {
@@ -287,10 +323,24 @@ wr_list_acc *wr_list_of(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool
     return l;
 }
 
+/* The marks that the value did not have. at: its item, or UINT32_MAX. */
+static uint32_t mark_add(wr_aggs *a, const wr_agg_slot *s, wr_value_set *set, uint32_t at, wr_cell v, uint64_t hash, uint32_t marks) {
+    if (at != UINT32_MAX) {
+        wr_set_item *item = &set->items[at];
+        uint32_t     fresh = marks & ~(uint32_t)item->n;
+        item->n |= marks;
+        return fresh;
+    }
+    int64_t bytes = set->bytes;
+    wr_value_set_add(set, s, (wr_set_item){wr_cell_own(a, s, v), marks}, hash);
+    a->heap_bytes += set->bytes - bytes;
+    return marks;
+}
 static bool distinct_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, uint64_t hash, int64_t n) {
     wr_value_set *set = wr_list_of(a, s, acc, true)->distinct;
     uint32_t      at = wr_value_set_find(set, s, v, hash);
     int64_t       bytes = set->bytes;
+    if (a->marks) return n > 0 && mark_add(a, s, set, at, v, hash, s->mark);
     if (at == UINT32_MAX) {
         if (!n) return false;
         wr_value_set_add(set, s, (wr_set_item){wr_cell_own(a, s, v), n}, hash);
@@ -585,6 +635,17 @@ static wr_status feed_any(wr_aggs *a, const wr_agg_slot *s, const feed *f, const
     return WR_OK;
 }
 
+/* A value that the aggregates with these marks had not seen. */
+static wr_status fresh_value(wr_aggs *a, const wr_agg_slot *s, char *block, wr_cell v, uint32_t fresh, wr_err *err) {
+    for (;; s = &a->slots[s->next]) {
+        if (fresh & s->mark) {
+            if (s->form == WR_FORM_COUNT) ((wr_acc_count *)(void *)(block + s->at))->n++;
+            else WR_TRY(wr_acc_one(a, s, block + s->at, v, false, 1, 0, err));
+            if (!(fresh &= ~s->mark)) return WR_OK;
+        }
+        if (!s->next) return WR_OK;
+    }
+}
 #define SET_OF(i) ((wr_acc_list *)(void *)((char *)f->blocks[i] + s->set_at))
 static const wr_value_set *set_there(const wr_acc_list *acc) { return acc->list ? acc->list->distinct : NULL; }
 /* A value goes through four places that lie all over the memory: list, set, index, item. Those of a block of rows are on their way at the same time. */
@@ -592,6 +653,7 @@ static wr_status feed_distinct(wr_aggs *a, const wr_agg_slot *s, const feed *f, 
     enum { BLOCK = 32 };
     wr_cell  cell[BLOCK];
     uint64_t hash[BLOCK];
+    bool     shared = a->marks && may_share(s);
     for (uint32_t from = 0, n; from < f->n; from += n) {
         const uint16_t *pass = f->pass + from;
         n = WR_MIN(f->n - from, (uint32_t)BLOCK);
@@ -613,6 +675,12 @@ static wr_status feed_distinct(wr_aggs *a, const wr_agg_slot *s, const feed *f, 
         }
         for (uint32_t k = 0; k < n; k++) {
             int sign = SIGN(pass[k]);
+            if (shared) {
+                wr_value_set *set = wr_list_of(a, s, SET_OF(pass[k]), true)->distinct;
+                uint32_t fresh = mark_add(a, s, set, wr_value_set_find(set, s, cell[k], hash[k]), cell[k], hash[k], a->mark_of[pass[k]]);
+                if (fresh) WR_TRY(fresh_value(a, s, f->blocks[pass[k]], cell[k], fresh, err));
+                continue;
+            }
             if (!distinct_add(a, s, SET_OF(pass[k]), cell[k], hash[k], sign)) continue;
             WR_TRY(wr_acc_one(a, s, ACC(void, pass[k]), cell[k], false, sign, a->seq + f->rows[pass[k]], err));
         }
@@ -646,6 +714,27 @@ static const uint16_t *positions(wr_aggs *a, const wr_agg_slot *s, const wr_batc
     return a->pass;
 }
 
+/* The positions that one of the aggregates counts that share a set; which of them: mark_of. */
+static wr_status feed_shared(wr_aggs *a, const wr_agg_slot *first, feed *f, uint32_t n, wr_err *err) {
+    if (!first->next) {
+        f->pass = positions(a, first, f->batch, f->rows, n, &f->n);
+        for (uint32_t k = 0; k < f->n; k++) a->mark_of[f->pass[k]] = 1;
+        return feed_distinct(a, first, f, &f->batch->cols[first->agg.arg], err);
+    }
+    memset(a->mark_of, 0, n * sizeof *a->mark_of);
+    for (const wr_agg_slot *s = first;; s = &a->slots[s->next]) {
+        f->pass = positions(a, s, f->batch, f->rows, n, &f->n);
+        for (uint32_t k = 0; k < f->n; k++) a->mark_of[f->pass[k]] |= s->mark;
+        if (!s->next) break;
+    }
+    f->n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        a->pass[f->n] = (uint16_t)i;
+        f->n += a->mark_of[i] != 0;
+    }
+    f->pass = a->pass;
+    return feed_distinct(a, first, f, &f->batch->cols[first->agg.arg], err);
+}
 static wr_status feed_slot(wr_aggs *a, const wr_agg_slot *s, const feed *f, wr_err *err) {
     const wr_vec *vec = s->agg.arg >= 0 ? &f->batch->cols[s->agg.arg] : NULL;
     if (s->distinct && vec && s->class != WR_CELL_ROW) return feed_distinct(a, s, f, vec, err); /* nested values share one scratch; NULLs have not come so far */
@@ -682,6 +771,10 @@ wr_status wr_aggs_update(wr_aggs *a, const wr_batch *batch, const uint32_t *rows
     if (a->count_rows)
         for (uint32_t i = 0; i < n; i++) *(int64_t *)(void *)((char *)blocks[i] + a->rows_at) += f.sign ? f.sign[i] : 1;
     for (uint32_t k = 0; k < a->n; k++) {
+        if (a->marks && may_share(&a->slots[k])) {
+            if (a->slots[k].mark == 1) WR_TRY(feed_shared(a, &a->slots[k], &f, n, err));
+            continue;
+        }
         f.pass = positions(a, &a->slots[k], batch, rows, n, &f.n);
         WR_TRY(feed_slot(a, &a->slots[k], &f, err));
     }

@@ -6,6 +6,7 @@
  * Forms      COUNT; SUM64 (wraps), SUM128, SUMDEC (overflow restarts), SUMF (Neumaier; NaN and infinities counted apart, so that they can
  *            leave again); CELL8/CELL (one value: MIN, MAX, FIRST, LAST); SET (value -> copies); SEQ (values by arrival); VAR (Welford);
  *            HLL; USER (agg_user.c); BITMAP (agg_bitmap.c). DISTINCT puts a set of values (value_set.h) in front: only the first and the last copy of a value reach the form behind it.
+ *            Where rows only come, aggregates with the same argument share one set, and a value has a mark for each of them that has seen it.
  * Invariant  a zeroed block is an empty accumulator; a block may be moved by memcpy; merge is commutative and associative (up to
  *            rounding), because FIRST, LAST and lists carry arrival numbers.
  * Thread     owned by one worker. Memory: lists are counted in heap_bytes; the operator charges the change once a batch.    */
@@ -50,6 +51,8 @@ typedef struct wr_agg_slot {
     wr_cell_class class;
     uint32_t      at;        /* offset of the accumulator in the block */
     uint32_t      set_at;    /* offset of DISTINCT's wr_acc_list, valid when distinct */
+    uint32_t      next;      /* aggs->marks: the next aggregate that shares this set of values, 0: none */
+    uint32_t      mark;      /* aggs->marks: its bit in an item's n; 1 belongs to the owner of the set */
     bool          distinct;
     bool          least;     /* CELL, SET: keep the least (MIN), FIRST for sequences */
     bool          by_seq;    /* CELL: FIRST_VALUE, LAST_VALUE, SINGLE_VALUE */
@@ -63,6 +66,7 @@ typedef struct wr_aggs {
     wr_agg_slot *slots;
     bool         retract, count_rows, has_heap, invertible;
     bool         settle;         /* blocks are whole groups, not parts to be merged: 0 values means empty */
+    bool         marks;          /* values of DISTINCT never leave: an item's n says which aggregates have seen it, not how often */
     uint32_t     rows_at;        /* offset of the row count (when count_rows) */
     uint64_t     seq;            /* arrival number of row 0 of the batch; the operator adds n_rows after each batch; part of the state */
     int64_t      heap_bytes, heap_told;
@@ -71,10 +75,13 @@ typedef struct wr_aggs {
     struct wr_user_frame *user;  /* NULL: no function of the user */
     uint16_t    *iota, *pass;    /* 0..2047; positions that pass */
     int8_t      *sign;           /* +1/-1 by position, when the batch has retractions */
+    uint32_t    *mark_of;        /* marks: of the aggregates that share a set, those that count the position */
 } wr_aggs;
 
 /* count_rows: keep the number of rows of the group, for emptiness (retraction, running windows). */
 wr_aggs  *wr_aggs_new(const wr_agg *aggs, uint32_t n, bool retract, bool count_rows);
+/* Of whole groups. Without retraction DISTINCT aggregates of one argument share a set, whatever their FILTERs: a row looks its value up once. */
+wr_aggs  *wr_aggs_new_of_groups(const wr_agg *aggs, uint32_t n, bool retract);
 void      wr_aggs_free(wr_aggs *a);
 /* Row rows[i] of the batch goes into blocks[i]; -U and -D rows are taken out (retract only). At most WR_BATCH_MAX. */
 wr_status wr_aggs_update(wr_aggs *a, const wr_batch *batch, const uint32_t *rows, void *const *blocks, uint32_t n, wr_err *err);
@@ -107,6 +114,7 @@ wr_list_acc *wr_list_of(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, bool
 /* n copies of v come (or, below 0, go). True: the first came or the last went. */
 bool    wr_set_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, int64_t n);
 bool    wr_distinct_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, int64_t n);
+WR_INLINE int64_t wr_distinct_copies(const wr_aggs *a, const wr_agg_slot *s, const wr_set_item *item) { return a->marks ? (item->n & s->mark) != 0 : item->n; }
 bool    wr_seq_first(const wr_agg_slot *s, const wr_list_acc *l, wr_cell v, bool null, uint64_t *seq); /* arrival of its first copy; needs by_value */
 void    wr_seq_remove(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, uint64_t seq);
 void    wr_seq_add(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_cell v, bool null, uint64_t seq);

@@ -45,7 +45,7 @@ static void merge_set(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *into, const
 static void merge_distinct(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *into, const wr_acc_list *from, void *inner, int sign) {
     for (uint32_t i = 0; from->list && i < from->list->distinct->n; i++) {
         const wr_set_item *item = &from->list->distinct->items[i];
-        int64_t            n = sign * item->n;
+        int64_t            n = sign * wr_distinct_copies(a, s, item);
         if (wr_distinct_add(a, s, into, item->v, n) && inner) (void)wr_acc_one(a, s, inner, item->v, false, n > 0 ? 1 : -1, 0, NULL);
     }
 }
@@ -513,11 +513,15 @@ static wr_cell load_cell(const wr_agg_slot *s, wr_reader *in) { /* borrows text 
     if (s->class == WR_CELL_I128) v.w[1] = wr_get_u64(in);
     return v;
 }
-static void save_distinct(const wr_agg_slot *s, const wr_list_acc *l, wr_sbuf *out) {
-    wr_put_u64(out, l ? l->distinct->n : 0);
+static void save_distinct(const wr_aggs *a, const wr_agg_slot *s, const wr_list_acc *l, wr_sbuf *out) { /* each aggregate its own values, also of a shared set */
+    uint64_t n = 0;
+    for (uint32_t i = 0; l && i < l->distinct->n; i++) n += wr_distinct_copies(a, s, &l->distinct->items[i]) != 0;
+    wr_put_u64(out, n);
     for (uint32_t i = 0; l && i < l->distinct->n; i++) {
+        int64_t copies = wr_distinct_copies(a, s, &l->distinct->items[i]);
+        if (!copies) continue;
         save_cell(s, l->distinct->items[i].v, out);
-        wr_put_i64(out, l->distinct->items[i].n);
+        wr_put_i64(out, copies);
     }
 }
 static bool load_distinct(wr_aggs *a, const wr_agg_slot *s, wr_acc_list *acc, wr_reader *in) {
@@ -600,7 +604,7 @@ void wr_aggs_save(wr_aggs *a, const void *block, wr_sbuf *out) {
     for (uint32_t i = 0; i < a->n; i++) {
         const wr_agg_slot *s = &a->slots[i];
         const void        *acc = AT(char, block, s);
-        if (s->distinct) save_distinct(s, SET_AT(block, s)->list, out);
+        if (s->distinct) save_distinct(a, s, SET_AT(block, s)->list, out);
         switch (s->form) {
         case WR_FORM_CELL: {
             const wr_acc_cell *x = acc;

@@ -278,7 +278,7 @@ static const wr_op_vt group_agg_vt = {
 
 double wr_group_agg_key_bytes(const wr_group_agg_opts *opts, double key_bytes) {
     double   fixed, per_value;
-    wr_aggs *a = wr_aggs_new(opts->aggs, opts->n_aggs, opts->retract_input, opts->retract_input);
+    wr_aggs *a = wr_aggs_new_of_groups(opts->aggs, opts->n_aggs, opts->retract_input);
     wr_agg_bytes(opts->aggs, opts->n_aggs, opts->retract_input, &fixed, &per_value);
     double bytes = wr_kmap_entry_bytes((uint32_t)sizeof(head) + a->bytes, key_bytes) + fixed - a->bytes;
     wr_aggs_free(a);
@@ -294,8 +294,7 @@ wr_op *wr_group_agg_new(const wr_group_agg_opts *opts, const wr_schema *input, w
     wr_agg *aggs = wr_new_n(g->arena, wr_agg, opts->n_aggs ? opts->n_aggs : 1);
     if (opts->n_aggs) memcpy(aggs, opts->aggs, opts->n_aggs * sizeof *aggs);
     g->opts.aggs = aggs;
-    g->aggs = wr_aggs_new(aggs, opts->n_aggs, opts->retract_input, opts->retract_input);
-    g->aggs->settle = true;
+    g->aggs = wr_aggs_new_of_groups(aggs, opts->n_aggs, opts->retract_input);
     if (opts->partial) g->partial_col = input->n - 1;
     bool always_changes = false; /* append-only COUNT(*) rises with every row */
     for (uint32_t i = 0; i < opts->n_aggs; i++) always_changes |= aggs[i].kind == WR_AGG_COUNT_STAR && aggs[i].filter < 0;

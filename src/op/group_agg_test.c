@@ -385,6 +385,48 @@ static void test_random(void **state) {
             for (int retract = 0; retract < 2; retract++) random_run(seed, retract, sizes[s], sizes[(s + seed) % 3]);
 }
 
+/* Several DISTINCT of one argument behind different FILTERs, before and after a restart, against a plain count; with retraction each has its own set. */
+static void test_shared_values(void **state) {
+    (void)state;
+    for (int retract = 0; retract < 2; retract++) {
+        tk t;
+        tk_init(&t, 2048);
+        const wr_schema *in = tk_schema(&t, "v INT, s STRING, a BOOLEAN, b BOOLEAN");
+        wr_agg count = distinct(agg(WR_AGG_COUNT, 0, T(WR_T_INT), T(WR_T_BIGINT))), sum = distinct(int_agg(WR_AGG_SUM, 0)), text = distinct(agg(WR_AGG_COUNT, 1, wr_type_string(), T(WR_T_BIGINT)));
+        wr_agg aggs[] = {count, count, sum, text, text, count};
+        aggs[0].filter = 2, aggs[2].filter = 3, aggs[4].filter = 3;
+        wr_op *op = group(&t, in, 0, NULL, 6, aggs, retract, false);
+        bool    seen[3][500] = {{false}};
+        int     n_all = 0, n_a = 0, n_b = 0, sum_b = 0;
+        wr_sbuf rows = {0};
+        for (int part = 0; part < 4; part++) {
+            wr_sbuf_clear(&rows);
+            for (int i = 0; i < 40 + part * 300; i++) {
+                int  v = i * i % (10 + part * 150), a = i % 3 == part % 3, b = i % 5 < 2;
+                bool was_a = seen[1][v], was_b = seen[2][v];
+                wr_sbuf_printf(&rows, "%d text-that-is-longer-than-12-%d %s %s\n", v, v, i % 7 ? a ? "true" : "false" : "NULL", b ? "true" : "false");
+                n_all += !seen[0][v], seen[0][v] = true;
+                if (a && i % 7) n_a += !was_a, seen[1][v] = true;
+                if (b) n_b += !was_b, sum_b += was_b ? 0 : v, seen[2][v] = true;
+            }
+            tk_clear(&t);
+            tk_send(&t, op, 0, in, rows.at);
+            char want[120];
+            snprintf(want, sizeof want, " %d %d %d %d %d %d\n", n_a, n_all, sum_b, n_all, n_b, n_all);
+            assert_non_null(strstr(tk_text(&t), want));
+            wr_sbuf image = {0};
+            tk_save(op, &image);
+            op->vt->close(op);
+            op = group(&t, in, 0, NULL, 6, aggs, retract, false);
+            wr_reader r = {(uint8_t *)image.at, (uint8_t *)image.at + image.len, false};
+            assert_int_equal(op->vt->load(op, &r, 0, 128, &t.err), WR_OK);
+            wr_sbuf_free(&image);
+        }
+        wr_sbuf_free(&rows);
+        done(&t, op);
+    }
+}
+
 /* More keys than a batch has rows, and more touched keys than one output batch holds. */
 static void test_many_keys(void **state) {
     (void)state;
@@ -436,7 +478,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flink_counts), cmocka_unit_test(test_flink_first_last), cmocka_unit_test(test_distinct_rows), cmocka_unit_test(test_batching),
         cmocka_unit_test(test_retraction), cmocka_unit_test(test_numbers), cmocka_unit_test(test_decimal_overflow), cmocka_unit_test(test_double_retraction),
-        cmocka_unit_test(test_text_and_lists), cmocka_unit_test(test_rare), cmocka_unit_test(test_ttl), cmocka_unit_test(test_many_keys), cmocka_unit_test(test_damaged_image),
+        cmocka_unit_test(test_text_and_lists), cmocka_unit_test(test_rare), cmocka_unit_test(test_ttl), cmocka_unit_test(test_many_keys), cmocka_unit_test(test_shared_values), cmocka_unit_test(test_damaged_image),
         cmocka_unit_test(test_random),
     };
     return tk_run_tests(tests);

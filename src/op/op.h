@@ -209,6 +209,8 @@ const char *wr_agg_title(const wr_agg *agg); /* its name in SQL, also if it is t
 const char *wr_agg_lacks(const wr_agg *agg, bool retract, bool merge);
 /* Fixed bytes of the accumulators of one key, and extra bytes per distinct/retained value, for the bill. */
 void wr_agg_bytes(const wr_agg *aggs, uint32_t n, bool retract_input, double *fixed, double *per_value);
+/* GROUP BY without windows: an aggregate without FILTER has all values of aggregate i in its set, so they cost nothing more. */
+bool wr_agg_values_kept_by_other(const wr_agg *aggs, uint32_t n, uint32_t i, bool retract_input);
 double wr_agg_list_bytes(const wr_agg *aggs, uint32_t n, bool retract_input); /* of `fixed`: lists, made with the first value of a group */
 
 /* Output columns of both aggregations: keys in order, then aggregates, then (window) start, end, time where asked. */

@@ -248,7 +248,7 @@ static void add_values(account *a, const wr_agg *aggs, uint32_t n, bool retract,
         double fixed, each;
         char   what[80];
         wr_agg_bytes(&aggs[i], 1, retract, &fixed, &each);
-        if (each <= 0) continue;
+        if (each <= 0 || (a->n->kind == WR_P_GROUP_AGG && wr_agg_values_kept_by_other(aggs, n, i, retract))) continue;
         a->b->row_bytes += each;
         bool     every_row = !aggs[i].distinct && (aggs[i].kind == WR_AGG_LISTAGG || aggs[i].kind == WR_AGG_COLLECT || aggs[i].kind == WR_AGG_ARRAY_AGG);
         wr_units u = {.kind = WR_UNITS_UNKNOWN, .rate = rate_of(a, 0)};
