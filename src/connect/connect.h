@@ -1,8 +1,8 @@
 /* connect/connect.h: one source and one sink interface in front of every connector. (contract)
  *
  * Sources    `next` hands out the next chunk of raw input; it is called under the job's turn lock, in turn order, so it must be cheap
- *            (read bytes, cut at a record's end; no parsing). `decode` is called without any lock, by any worker, for different chunks
- *            at the same time. Positions (save/load) describe exactly the chunks handed out so far, so a checkpoint is a cut between turns.
+ *            (say which bytes, cut at a record's end; no parsing). What takes longer can be left to `read`, which like `decode` is called without any
+ *            lock, by any worker, for different chunks at the same time. Positions (save/load) describe exactly the chunks handed out so far, so a checkpoint is a cut between turns.
  * Order      rows keep their order within a partition; between partitions there is no order. Each file is a partition.
  * Sinks      rows written since the last prepare belong to the next epoch. prepare() makes them durable or returns them as staged bytes that
  *            the checkpoint stores; commit() makes them visible and is idempotent; recover() after a crash gets the last complete epoch
@@ -62,7 +62,7 @@ typedef struct wr_chunk {
     bool           last;             /* the partition ends with it (may come with len 0) */
     uint64_t       offset;           /* byte offset of data[0] in the partition, or row number for generators; of a queue's messages (wr_source_vt.messages) 0 */
     wr_mem        *mem;              /* (owned by the chunk) keeps data */
-    const uint8_t *data;
+    const uint8_t *data;             /* NULL though len > 0: its bytes are still to be read (wr_chunk_read) */
     size_t         len;
     uint64_t       rows_from, rows_to; /* generators: rows to make, no data */
 } wr_chunk;
@@ -76,7 +76,8 @@ typedef struct wr_source_vt {
     const char *name;
     /* `held`: partitions (bitmap by index, may be NULL) that run ahead and must not be read now. */
     wr_status (*next)(wr_source *, const uint64_t *held, wr_chunk *out, wr_next *state, int64_t *retry_us, wr_err *);
-    wr_status (*decode)(wr_source *, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *);
+    wr_status (*read)(wr_source *, wr_chunk *chunk, wr_err *);         /* the bytes of a chunk that `next` gave without them; any worker, once for each. NULL: it gives them */
+    wr_status (*decode)(wr_source *, uint32_t worker, const wr_chunk *chunk, wr_decoded *out, wr_err *); /* behind wr_chunk_read */
     uint32_t  (*partitions)(wr_source *);                              /* known so far; grows */
     void      (*partition_name)(wr_source *, uint32_t partition, wr_sbuf *out); /* "orders/0001.jsonl" */
     bool      (*partition_done)(wr_source *, uint32_t partition);      /* will never give another chunk */
@@ -108,6 +109,8 @@ typedef struct wr_source_vt {
     bool        closes_door;         /* 'drop-newest' is done where the rows come in */
 } wr_source_vt;
 struct wr_source { const wr_source_vt *vt; };
+/* Whoever was given a chunk, before anything else is done with its bytes. */
+WR_INLINE wr_status wr_chunk_read(wr_source *s, wr_chunk *chunk, wr_err *err) { return !chunk->data && chunk->len && s->vt->read ? s->vt->read(s, chunk, err) : WR_OK; }
 
 typedef struct wr_sink wr_sink;
 typedef struct wr_sink_vt {

@@ -3,19 +3,27 @@
  * Idea       plain files are read where they are (pread); compressed ones are a stream: a window of raw bytes, the library's state, and the
  *            position reached. A position behind us (after a restart) is reached by reading from the start and throwing away.
  * Bounds     raw window 64 KiB; gzip 44 KiB; zstd refuses windows above 128 MiB. All charged to the account.
- * Thread     the caller's (a source's next).                                                                           */
+ * Shared     the handle of a plain file may be in several hands; the last one closes it.
+ * Thread     the caller's (a source's next); a file_share: any.                                                        */
 #include "connect/parts.h"
+#include <stdatomic.h>
 #include <zlib.h>
 #include <zstd.h>
 
 enum { RAW_BYTES = 64 * 1024, SKIP_BYTES = 64 * 1024 };
 typedef enum coding { CODE_UNKNOWN, CODE_PLAIN, CODE_GZIP, CODE_ZSTD } coding;
 
+struct file_share {
+    wr_world        *world;
+    wr_file         *file;
+    _Atomic uint32_t hands;
+};
+
 struct file_reader {
     wr_world   *world;
     wr_account *acct;
     char       *path;
-    wr_file    *file;
+    file_share *share;    /* NULL: it is closed */
     coding      code;
     uint64_t    raw_at;   /* in the file, of the end of the window */
     uint64_t    text_at;  /* uncompressed bytes given out */
@@ -39,7 +47,7 @@ file_reader *file_reader_new(wr_world *w, wr_account *acct, const char *path, wr
     r->world = w;
     r->acct = acct;
     r->path = wr_strdup(path);
-    r->file = file;
+    file_reader_resume(r, file);
     return r;
 }
 
@@ -56,17 +64,32 @@ static void stop_coding(file_reader *r) {
 void file_reader_free(file_reader *r) {
     if (!r) return;
     stop_coding(r);
-    r->world->vt->file_close(r->world, r->file);
+    file_share_drop(r->share);
     wr_free(r->path);
     wr_free(r);
 }
 
-bool file_reader_is_open(const file_reader *r) { return r->file != NULL; }
+bool file_reader_is_open(const file_reader *r) { return r->share != NULL; }
 void file_reader_park(file_reader *r) {
-    r->world->vt->file_close(r->world, r->file);
-    r->file = NULL;
+    file_share_drop(r->share);
+    r->share = NULL;
 }
-void file_reader_resume(file_reader *r, wr_file *file) { r->file = file; }
+void file_reader_resume(file_reader *r, wr_file *file) {
+    r->share = wr_calloc(1, sizeof *r->share);
+    *r->share = (file_share){.world = r->world, .file = file, .hands = 1};
+}
+
+file_share *file_reader_share(file_reader *r) {
+    if (!r->share || r->code != CODE_PLAIN) return NULL;
+    atomic_fetch_add_explicit(&r->share->hands, 1, memory_order_relaxed);
+    return r->share;
+}
+wr_status file_share_read(file_share *f, uint64_t offset, void *buf, size_t len, size_t *got, wr_err *err) { return f->world->vt->file_pread(f->world, f->file, buf, len, offset, got, err); }
+void      file_share_drop(file_share *f) {
+    if (!f || atomic_fetch_sub_explicit(&f->hands, 1, memory_order_acq_rel) != 1) return;
+    f->world->vt->file_close(f->world, f->file);
+    wr_free(f);
+}
 
 bool     file_reader_compressed(const file_reader *r) { return r->code == CODE_GZIP || r->code == CODE_ZSTD; }
 uint64_t file_reader_raw_offset(const file_reader *r) { return r->raw_at - (r->raw_to - r->raw_from); }
@@ -75,7 +98,7 @@ uint64_t file_reader_raw_offset(const file_reader *r) { return r->raw_at - (r->r
 static wr_status start_coding(file_reader *r, wr_err *err) {
     uint8_t magic[4];
     size_t  got;
-    WR_TRY(r->world->vt->file_pread(r->world, r->file, magic, sizeof magic, 0, &got, err));
+    WR_TRY(file_share_read(r->share, 0, magic, sizeof magic, &got, err));
     if (!got) return WR_OK;
     bool gzip = got >= 3 && magic[0] == 0x1F && magic[1] == 0x8B && magic[2] == 8;
     bool zstd = got == 4 && magic[0] == 0x28 && magic[1] == 0xB5 && magic[2] == 0x2F && magic[3] == 0xFD;
@@ -110,7 +133,7 @@ WR_COLD static wr_status fail_code(file_reader *r, const char *what, wr_err *err
 static wr_status fill_window(file_reader *r, wr_err *err) {
     if (r->raw_from < r->raw_to || r->raw_end) return WR_OK;
     size_t got;
-    WR_TRY(r->world->vt->file_pread(r->world, r->file, r->raw, RAW_BYTES, r->raw_at, &got, err));
+    WR_TRY(file_share_read(r->share, r->raw_at, r->raw, RAW_BYTES, &got, err));
     r->raw_from = 0;
     r->raw_to = got;
     r->raw_at += got;
@@ -166,7 +189,7 @@ wr_status file_reader_read(file_reader *r, uint64_t offset, void *buf, size_t le
     *got = 0;
     if (r->code == CODE_UNKNOWN) WR_TRY(start_coding(r, err));
     if (!file_reader_compressed(r)) {
-        WR_TRY(r->world->vt->file_pread(r->world, r->file, buf, len, offset, got, err));
+        WR_TRY(file_share_read(r->share, offset, buf, len, got, err));
         r->raw_at = offset + *got;
         return WR_OK;
     }

@@ -290,7 +290,7 @@ wr_status file_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **o
     memcpy(s->path, path.ptr, path.len);
     name = path_name(path);
     wr_file_info info;
-    bool         there;
+    bool         there = false; /* a stat that fails says nothing */
     wr_status    status = ctx->world->vt->stat(ctx->world, s->path, &info, &there, err);
     s->directory = there ? info.is_dir : !ctx->one_file && (slash || !memchr(name.ptr, '.', name.len));
     s->append = wr_str_ieq(exists_mode, WR_STR("append"));

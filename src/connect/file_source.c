@@ -6,17 +6,19 @@
  *            one that was removed is read to its end through the handle that is still open.
  * At once    where the system tells of changes (sys/notify.h), a change makes the job ask again and the directory is looked at then; the interval stays for
  *            file systems that do not tell.
+ * Unread     of a plain file whose records end at line breaks only the last bytes of a chunk are read by `next`, to find where it can be cut; the rest is read by
+ *            whoever decodes it. Near the end of a file, in a record of many bytes and in other formats the whole chunk is read at once.
  * Torn line  a last line without line break is a record when bounded, and waits for the rest when tailing.
  * Too long   a record longer than max-record-bytes is passed over piece by piece; one chunk tells the decoder where and how long.
  * Invariant  a partition's index never changes; `offset` counts uncompressed bytes handed out.
  * Bounds     64 open handles; one chunk, at most max-record-bytes + 1 MiB; for compressed files the tail of the last chunk is kept.
- * Thread     next, save, load: under the turn lock. decode: any worker; it sees only the chunk and what hangs on it.      */
+ * Thread     next, save, load: under the turn lock. read, decode: any worker; they see only the chunk and what hangs on it. */
 #define _GNU_SOURCE 1 /* memrchr */
 #include "connect/parts.h"
 #include "sys/notify.h"
 #include <stdatomic.h>
 
-enum { CHUNK_BYTES = (1 << 18) - 4096, OPEN_MAX_FILES = 64, RAW_SHOWN = 200, SAVE_VERSION = 1, LOOK_FILE_US = 10, HEADER_BYTES = 1 << 16, HEADER_BYTES_MAX = 16 << 20 };
+enum { CHUNK_BYTES = (1 << 18) - 4096, OPEN_MAX_FILES = 64, RAW_SHOWN = 200, SAVE_VERSION = 1, LOOK_FILE_US = 10, HEADER_BYTES = 1 << 16, HEADER_BYTES_MAX = 16 << 20, TAIL_BYTES = 2048 };
 
 typedef struct chunk_note { /* hangs on a chunk (rows_from): what decode may know of the file */
     wr_str   path;
@@ -24,6 +26,7 @@ typedef struct chunk_note { /* hangs on a chunk (rows_from): what decode may kno
     int64_t  mtime_us;
     wr_str   header;   /* of formats that have one */
     uint64_t too_long; /* bytes of an over-long record; data holds its beginning */
+    file_share *unread; /* where its bytes are still to be read; NULL once they are */
 } chunk_note;
 
 typedef struct file_part {
@@ -315,6 +318,39 @@ static void give(const file_source *s, file_part *p, uint32_t index, wr_mem *mem
     out->last = p->done;
 }
 
+/* A chunk of a plain file without its bytes. *made false: its end is not in sight, the bytes have to be looked at. */
+static wr_status give_unread(file_source *s, file_part *p, uint32_t index, wr_chunk *out, bool *made, wr_err *err) {
+    uint8_t     tail[TAIL_BYTES];
+    size_t      want = s->chunk_bytes, look_at = WR_MIN((size_t)TAIL_BYTES, want / 2), got;
+    file_share *share = s->envelope || s->format->split || want >= p->limit - p->offset || p->carry.len ? NULL : file_reader_share(p->reader);
+    *made = false;
+    if (!share) return WR_OK;
+    wr_status status = file_share_read(share, p->offset + want - look_at, tail, look_at, &got, err);
+    const uint8_t *nl = status == WR_OK && got == look_at ? memrchr(tail, '\n', got) : NULL;
+    if (!nl) return file_share_drop(share), status;
+    wr_mem *mem = wr_mem_new(0);
+    give(s, p, index, mem, NULL, want - look_at + (size_t)(nl + 1 - tail), out);
+    ((chunk_note *)(uintptr_t)out->rows_from)->unread = share;
+    *made = true;
+    return WR_OK;
+}
+
+/* Fewer bytes than there were: the file was cut meanwhile. Records that are still whole count, the rest is lost as if it had been cut before. */
+static wr_status source_read(wr_source *base, wr_chunk *chunk, wr_err *err) {
+    file_source *s = (file_source *)base;
+    chunk_note  *note = (chunk_note *)(uintptr_t)chunk->rows_from;
+    uint8_t     *data = wr_mem_alloc(chunk->mem, chunk->len + 64);
+    size_t       got = 0;
+    wr_status    status = file_share_read(note->unread, chunk->offset, data, chunk->len, &got, err);
+    file_share_drop(note->unread);
+    note->unread = NULL;
+    if (status != WR_OK) return status;
+    if (got < chunk->len) chunk->len = cut(s, data, got);
+    memset(data + chunk->len, 0, 64);
+    chunk->data = data;
+    return WR_OK;
+}
+
 /* The rest of an over-long record: up to and with its line break. True when it is over (a chunk was made). */
 static wr_status pass_over(file_source *s, file_part *p, uint32_t index, wr_chunk *out, bool *made, wr_err *err) {
     wr_mem  *mem;
@@ -388,6 +424,8 @@ static wr_status read_part(file_source *s, file_part *p, uint32_t index, wr_chun
         WR_TRY(read_header(s, p, &there, err));
         if (!there) return p->at_end = true, WR_OK;
     }
+    WR_TRY(give_unread(s, p, index, out, made, err));
+    if (*made) return WR_OK;
     for (size_t want = s->chunk_bytes;; want = WR_MIN(want * 4, (size_t)s->max_record_bytes + s->chunk_bytes)) {
         wr_mem  *mem;
         uint8_t *data;
@@ -738,7 +776,7 @@ static bool source_glance(wr_source *base, const wr_chunk *chunk, wr_decoded *ou
     file_source      *s = (file_source *)base;
     const chunk_note *note = (const chunk_note *)(uintptr_t)chunk->rows_from;
     *came_us = WR_TIME_MIN;
-    if (strcmp(s->format->name, "json") || s->envelope || !note || note->too_long) return false;
+    if (strcmp(s->format->name, "json") || s->envelope || !note || note->too_long || !chunk->data) return false;
     for (const uint8_t *at = chunk->data, *end = at + chunk->len; at < end;) {
         const uint8_t *nl = memchr(at, '\n', (size_t)(end - at)), *to = nl ? nl : end;
         while (at < to && (*at == ' ' || *at == '\t' || *at == '\r')) at++;
@@ -751,7 +789,7 @@ static bool source_glance(wr_source *base, const wr_chunk *chunk, wr_decoded *ou
 }
 
 static const wr_source_vt source_vt = {
-    .name = "filesystem", .next = source_next, .decode = source_decode, .partitions = source_partitions, .partition_name = source_partition_name,
+    .name = "filesystem", .next = source_next, .read = source_read, .decode = source_decode, .partitions = source_partitions, .partition_name = source_partition_name,
     .partition_done = source_partition_done, .save = source_save, .load = source_load, .until = source_until, .at_limit = source_at_limit, .describe = source_describe, .progress = source_progress,
     .bounded = source_bounded, .close = source_close, .again = source_again, .glance = source_glance};
 

@@ -129,6 +129,7 @@ static void chunks_and_positions(void **state) {
                 assert_int_equal(s->vt->next(s, NULL, &chunk, &next, &retry, &r.err), WR_OK);
                 assert_int_equal(next, WR_NEXT_CHUNK);
                 assert_int_equal(chunk.first, i == 0);
+                assert_int_equal(wr_chunk_read(s, &chunk, &r.err), WR_OK);
                 dump_chunk(s, &chunk, &out);
                 wr_mem_unref(chunk.mem);
             }
@@ -389,9 +390,68 @@ static void up_to_saved_positions(void **state) {
     rig_close(&r);
 }
 
+/* Chunks whose bytes are read later, in any order: records are whole, positions are behind what was handed out, a file may be cut or go away meanwhile. */
+static void bytes_are_read_later(void **state) {
+    (void)state;
+    rig r;
+    rig_open(&r);
+    wr_sbuf text = {0}, out = {0}, saved = {0};
+    for (int i = 0; i < 400; i++) wr_sbuf_printf(&text, "{\"id\":%d}\n", i);
+    put_file(&r, "x.jsonl", "w", text.at, text.len);
+    r.ctx.chunk_bytes = 500;
+    wr_table_info t = TABLE(&r, "path", in_dir(&r, "x.jsonl"));
+    wr_source *s = source_of(&r, &t);
+    wr_chunk   at[4], chunk;
+    wr_next    next;
+    int64_t    retry;
+    for (int i = 0; i < 4; i++) assert_int_equal(s->vt->next(s, NULL, &at[i], &next, &retry, &r.err), WR_OK);
+    assert_non_null(at[0].data); /* the first one looks what kind of file it is */
+    for (int i = 1; i < 4; i++) {
+        assert_null(at[i].data);
+        assert_int_equal(at[i].offset, at[i - 1].offset + at[i - 1].len);
+        assert_true(at[i].len > 250 && at[i].len <= 500 && text.at[at[i].offset + at[i].len - 1] == '\n');
+    }
+    s->vt->save(s, &saved);
+    assert_int_equal(unlink(in_dir(&r, "x.jsonl")), 0); /* its handle goes on */
+    for (int i = 3; i > 0; i--) {
+        assert_int_equal(wr_chunk_read(s, &at[i], &r.err), WR_OK);
+        assert_memory_equal(at[i].data, text.at + at[i].offset, at[i].len);
+        assert_int_equal(at[i].data[at[i].len], 0);
+    }
+    for (int i = 0; i < 4; i++) dump_chunk(s, &at[i], &out), wr_mem_unref(at[i].mem);
+    s->vt->close(s);
+    put_file(&r, "x.jsonl", "w", text.at, text.len);
+    s = source_of(&r, &t);
+    wr_reader in = {(const uint8_t *)saved.at, (const uint8_t *)saved.at + saved.len, false};
+    assert_int_equal(s->vt->load(s, &in, &r.err), WR_OK);
+    assert_int_equal(drain(&r, s, &out), WR_NEXT_END);
+    expect_sequence(&out, 400);
+    s->vt->close(s);
+    s = source_of(&r, &t); /* closed by its source before it was read; and cut in between */
+    for (int i = 0; i < 3; i++) {
+        if (i) wr_mem_unref(chunk.mem);
+        assert_int_equal(s->vt->next(s, NULL, &chunk, &next, &retry, &r.err), WR_OK);
+        assert_int_equal(wr_chunk_read(s, &chunk, &r.err), WR_OK);
+    }
+    wr_mem_unref(chunk.mem);
+    assert_int_equal(s->vt->next(s, NULL, &chunk, &next, &retry, &r.err), WR_OK);
+    assert_int_equal(truncate(in_dir(&r, "x.jsonl"), (off_t)chunk.offset + 100), 0);
+    assert_int_equal(wr_chunk_read(s, &chunk, &r.err), WR_OK);
+    assert_true(chunk.len > 80 && chunk.len <= 100 && chunk.data[chunk.len - 1] == '\n');
+    wr_mem_unref(chunk.mem);
+    assert_int_equal(s->vt->next(s, NULL, &chunk, &next, &retry, &r.err), WR_OK);
+    assert_true(chunk.last && !chunk.len);
+    wr_mem_unref(chunk.mem);
+    s->vt->close(s);
+    wr_sbuf_free(&text);
+    wr_sbuf_free(&out);
+    wr_sbuf_free(&saved);
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_globs_directories), cmocka_unit_test(missing_and_unreadable), cmocka_unit_test(chunks_and_positions), cmocka_unit_test(tail_follows),
+        cmocka_unit_test(files_globs_directories), cmocka_unit_test(missing_and_unreadable), cmocka_unit_test(chunks_and_positions), cmocka_unit_test(bytes_are_read_later), cmocka_unit_test(tail_follows),
         cmocka_unit_test(a_position_survives_rotation), cmocka_unit_test(over_long_lines_are_passed_over), cmocka_unit_test(metadata_and_csv),
         cmocka_unit_test(kafka_lines_are_taken_once), cmocka_unit_test(held_partitions_wait_and_many_files_work), cmocka_unit_test(random_bytes_are_bad_records), cmocka_unit_test(up_to_saved_positions),
     };

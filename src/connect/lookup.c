@@ -50,8 +50,9 @@ static wr_status fail_bad(const whole *w, wr_source *s, const wr_chunk *chunk, c
     return WR_DATA;
 }
 
-static wr_status read_chunk(whole *w, wr_source *s, const wr_chunk *chunk, wr_lookup_rows *out, wr_err *err) {
+static wr_status read_chunk(whole *w, wr_source *s, wr_chunk *chunk, wr_lookup_rows *out, wr_err *err) {
     wr_decoded d = {0};
+    WR_TRY(wr_chunk_read(s, chunk, err));
     wr_status  status = s->vt->decode(s, 0, chunk, &d, err);
     if (status == WR_OK && d.failed != WR_OK) *err = d.err, status = d.failed;
     for (uint32_t i = 0; i < d.batches.n; i++) {

@@ -34,6 +34,11 @@ void         file_reader_resume(file_reader *r, wr_file *file); /* (owns) a hand
 wr_status file_reader_read(file_reader *r, uint64_t offset, void *buf, size_t len, size_t *got, wr_err *err);
 bool      file_reader_compressed(const file_reader *r);  /* known after the first read */
 uint64_t  file_reader_raw_offset(const file_reader *r);  /* bytes of the file used, compressed */
+/* A plain file for somebody who reads a part of it at the same time: it stays open for him. NULL: it is compressed, or not known yet. */
+typedef struct file_share file_share;
+file_share  *file_reader_share(file_reader *r);
+wr_status    file_share_read(file_share *f, uint64_t offset, void *buf, size_t len, size_t *got, wr_err *err); /* any thread */
+void         file_share_drop(file_share *f);                /* any thread; NULL is legal */
 
 /* ---- connect.c ---- */
 WR_INLINE bool is_held(const uint64_t *held, uint32_t partition) { return held && (held[partition >> 6] >> (partition & 63) & 1); } /* see wr_source_vt.next */

@@ -119,6 +119,7 @@ static inline wr_next drain(rig *r, wr_source *s, wr_sbuf *out) {
         int64_t  retry = 0;
         assert_int_equal(s->vt->next(s, NULL, &chunk, &state, &retry, &r->err), WR_OK);
         if (state != WR_NEXT_CHUNK) return state;
+        assert_int_equal(wr_chunk_read(s, &chunk, &r->err), WR_OK);
         dump_chunk(s, &chunk, out);
         wr_mem_unref(chunk.mem);
     }

@@ -241,6 +241,7 @@ struct worker {
     wr_bell    *bell;
     _Atomic bool asleep;
     uint32_t    still;                     /* rests since there was something to do, up to STILL_RESTS */
+    _Atomic bool calm;                     /* so many, and its figures are out: it sleeps long, and rings the coordinator when something moves */
     meter       meter;
     uint32_t    n_tasks;
     task       *tasks;                     /* inputs first; stepped from the last to the first */
@@ -471,6 +472,7 @@ void      shed_rows(const source *s, turn *t);
 wr_status worker_step(worker *w, bool *progress, wr_err *err);
 void      worker_run(void *arg);
 void      worker_report(worker *w);
+bool      job_calm(const wr_job *job);                                           /* all workers */
 void      job_fail(wr_job *job, const wr_err *err);
 void      job_wake_all(wr_job *job);
 /* budget.c */

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include <stdio.h>
 
-enum { CHECKPOINT_EVERY_US = 10000000, TICK_US = 50000 };
+enum { CHECKPOINT_EVERY_US = 10000000, TICK_US = 50000, CALM_TICK_US = 100000 };
 
 static wr_job *alloc_job(const wr_job_plan *plan, const wr_run_opts *opts) {
     wr_job *job = wr_calloc(1, sizeof *job);
@@ -183,7 +183,7 @@ static wr_status run_threads(wr_job *job, wr_err *err) {
         status = coordinate(job, &leave, err);
         image_tick(job);
         if (job->opts.tick) job->opts.tick(job->opts.tick_arg, job);
-        if (!leave && status == WR_OK) wr_bell_wait(job->bell, inflight_wait_us(job, TICK_US));
+        if (!leave && status == WR_OK) wr_bell_wait(job->bell, inflight_wait_us(job, job_calm(job) ? CALM_TICK_US : TICK_US));
     }
     atomic_store(&job->stop, 2);
     job_wake_all(job);

@@ -1,7 +1,7 @@
 /* run/source_task.c: turns: hand out input, decode it in parallel, publish it in order: late rows, watermarks, refused records.
  *
- * Turn       one chunk of one source. `assign` (under the turn lock) picks the source that is furthest behind in event time, reads the next
- *            bytes and numbers the turn; `decode` (no lock) makes columns and evaluates output, rowtime and watermark expressions; `publish`
+ * Turn       one chunk of one source. `assign` (under the turn lock) picks the source that is furthest behind in event time, has it say which bytes are
+ *            next and numbers the turn; `decode` (no lock) reads them, makes columns and evaluates output, rowtime and watermark expressions; `publish`
  *            (under the lock, in order per source) walks the rows once: marks late rows with the watermark before them, refuses future rows,
  *            advances the partition's watermark; then the batches go down the chain and TURN_END carries the source's watermark.
  * Watermark  per partition: greatest value of the WATERMARK expression over rows seen; of the source: least over partitions that are neither
@@ -278,18 +278,18 @@ static void asked(worker *w, const source *s, counter *was) {
     atomic_store_explicit(&w->meter.asking_ns, 0, memory_order_relaxed);
 }
 
-/* The longest that a worker sleeps without being woken. Input, barriers and limits wake it; it looks by itself for partitions that fall idle, operators that do something
- * without input, and whoever wants its figures: after half a second without anything, that may take a little longer. */
+/* The longest that a worker sleeps without being woken. Input, barriers and limits wake it; it looks by itself for partitions that fall idle and operators that do something
+ * without input, and for whoever wants its figures, until it is calm. */
 static int64_t longest_rest_us(const worker *w) {
-    enum { SOON_US = 20000, STILL_US = 100000 };
-    if (w->still < STILL_RESTS) return SOON_US;
+    enum { SOON_US = 20000, CALM_US = 1000000 };
+    if (!atomic_load_explicit(&w->calm, memory_order_relaxed) || w->job->opts.end_when_idle_us) return SOON_US;
     for (uint32_t i = 0; i < w->n_tasks; i++)
         if (w->tasks[i].head->op && w->tasks[i].head->op->on_step) return SOON_US;
     for (uint32_t i = 0; i < w->job->n_sources; i++) {
         const source *s = &w->job->sources[i];
         if (!s->ended && !s->wm_idle && s->p->kind == WR_P_SOURCE && s->p->source.idle_timeout_us) return SOON_US;
     }
-    return STILL_US;
+    return CALM_US;
 }
 
 static wr_status assign(worker *w, bool *got, wr_err *err) {
@@ -381,6 +381,14 @@ static wr_batch *values_batch(const wr_pnode *p, uint32_t from, uint32_t n) {
     return b;
 }
 
+static wr_status read_bytes(worker *w, source *s, turn *t, wr_err *err) {
+    if (t->chunk.data || !s->src->vt->read) return WR_OK;
+    counter  *was = meter_to(w, &w->nodes[s->p->index].spent_ns[WR_SPENT_READ]);
+    wr_status status = wr_chunk_read(s->src, &t->chunk, err);
+    meter_to(w, was);
+    return status;
+}
+
 static wr_status decode(worker *w, turn *t, wr_err *err) {
     source *s = &w->job->sources[t->source];
     t->batches.n = 0;
@@ -393,6 +401,7 @@ static wr_status decode(worker *w, turn *t, wr_err *err) {
         return WR_OK;
     }
     if (t->chunk.partition == UINT32_MAX || (!t->chunk.len && t->chunk.rows_from == t->chunk.rows_to)) return WR_OK;
+    WR_TRY(read_bytes(w, s, t, err));
     /* which line a row without an event time was, for its letter; of messages only their place is known, see beside */
     bool places = (s->refused.policy.on_error == WR_ON_ERROR_DEAD_LETTER && s->p->source.rowtime) || w->job->opts.watch;
     t->decoded.want_lines = places && s->p->source.rowtime && !s->src->vt->messages;

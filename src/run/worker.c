@@ -27,10 +27,8 @@ static void report_source(worker *w, const wr_pnode *p, node_report *r) {
         if (w->job->sources[i].p == p && w->source_progs[i]) wr_prog_cost_add(w->source_progs[i], &r->usage.calls);
 }
 
-void worker_report(worker *w) {
-    wr_job  *job = w->job;
-    uint64_t want = atomic_load(&job->report_want);
-    if (want == w->report_have) return;
+static void report(worker *w, uint64_t want) {
+    wr_job *job = w->job;
     wr_mutex_lock(job->report_lock);
     for (uint32_t i = 0; i < job->n_nodes; i++) {
         node        *n = &w->nodes[i];
@@ -50,6 +48,11 @@ void worker_report(worker *w) {
     skew_report_worker(w);
     w->report_have = want;
     wr_mutex_unlock(job->report_lock);
+}
+
+void worker_report(worker *w) {
+    uint64_t want = atomic_load(&w->job->report_want);
+    if (want != w->report_have) report(w, want);
 }
 
 static void wake_touched(worker *w) {
@@ -121,6 +124,28 @@ static wr_status rest(worker *w, wr_err *err) {
     return status;
 }
 
+bool job_calm(const wr_job *job) {
+    for (uint32_t k = 0; k < job->n_workers; k++)
+        if (!atomic_load_explicit(&job->workers[k].calm, memory_order_relaxed)) return false;
+    return true;
+}
+
+/* Something moved. The coordinator of a calm job looks seldom. */
+static void stir(worker *w) {
+    w->still = 0;
+    if (!atomic_load_explicit(&w->calm, memory_order_relaxed)) return;
+    atomic_store(&w->calm, false);
+    wr_bell_ring(w->job->bell);
+}
+
+/* Nothing moved, again. Whoever asks while it sleeps long finds figures that need no waking. */
+static void settle(worker *w) {
+    if (w->still < STILL_RESTS && ++w->still < STILL_RESTS) return;
+    if (atomic_load_explicit(&w->calm, memory_order_relaxed)) return;
+    report(w, atomic_load(&w->job->report_want));
+    atomic_store(&w->calm, true);
+}
+
 void worker_run(void *arg) {
     worker *w = arg;
     wr_err  err = {0};
@@ -132,7 +157,7 @@ void worker_run(void *arg) {
             break;
         }
         if (progress) {
-            w->still = 0;
+            stir(w);
             continue;
         }
         /* Say "asleep" first, then look again: a message pushed in between either is seen now or rings the bell. */
@@ -141,12 +166,14 @@ void worker_run(void *arg) {
             job_fail(w->job, &err);
             break;
         }
+        if (progress) stir(w);
+        else settle(w);
         if (!progress && rest(w, &err) != WR_OK) {
             job_fail(w->job, &err);
             break;
         }
         atomic_store(&w->asleep, false);
-        w->still = progress ? 0 : WR_MIN(w->still + 1, (uint32_t)STILL_RESTS);
     }
     atomic_store(&w->asleep, false);
+    atomic_store(&w->calm, false);
 }

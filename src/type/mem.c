@@ -2,7 +2,8 @@
  *
  * Idea       the wr_mem struct sits at the start of its first chunk. Chunks are powers of two from 1 KiB to 1 MiB; freed ones go to a
  *            small shared pool: per size a few slots that hold one chunk each, taken with an exchange and given back with a
- *            compare-exchange, so there is neither a lock nor an ABA problem. The pool never holds more than about 20 MiB, less under a
+ *            compare-exchange, so there is neither a lock nor an ABA problem. Each thread begins to look at slots of its own, and a chunk goes back to those of
+ *            the thread that took it last, whoever frees it: so threads seldom write to the same lines, and a chunk stays near its core. The pool never holds more than about 20 MiB, less under a
  *            small memory budget (wr_mem_pool_trim).
  * Invariant  after the last unref nothing reads the memory; in debug builds it is filled with 0xDD, and under the address
  *            sanitizer the pool is off, so that a use after the last unref is reported where it happens.
@@ -25,7 +26,7 @@ enum { POOL_BYTES_PER_CLASS = 2 << 20 };
 
 typedef struct chunk {
     struct chunk *next;
-    size_t        size; /* with this header */
+    uint64_t      size : 56, home : 8; /* with this header; number of the thread that took it */
 } chunk;
 _Static_assert(sizeof(chunk) == 16, "chunk header keeps 16-byte alignment");
 
@@ -40,7 +41,7 @@ struct wr_mem {
     wr_mem          *next_dead;
 };
 
-static _Atomic(chunk *) pool[N_CLASSES][SLOTS_MAX];
+static _Alignas(64) _Atomic(chunk *) pool[N_CLASSES][SLOTS_MAX];
 
 static int class_of(size_t size) {
     if (size <= (size_t)1 << CLASS_MIN_LOG2) return 0;
@@ -53,6 +54,20 @@ static _Atomic int pool_class_bytes = POOL_BYTES_PER_CLASS;
 static int slots_of(int class) {
     int n = atomic_load_explicit(&pool_class_bytes, memory_order_relaxed) >> (class + CLASS_MIN_LOG2);
     return n > SLOTS_MAX ? SLOTS_MAX : n;
+}
+#endif
+
+#if POOLED
+static _Atomic uint32_t threads;
+static uint8_t          my_home(void) { /* never 0; threads may share one */
+    static _Thread_local uint8_t mine;
+    if (WR_UNLIKELY(!mine)) mine = (uint8_t)(atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) % 255 + 1);
+    return mine;
+}
+/* The first slot of a home: a line of slots each, where there are so many. */
+static int first_slot(uint8_t home, int n) {
+    enum { LINE = 64 / sizeof(chunk *) };
+    return home * (n > LINE ? LINE : (n + 1) / 2) % n;
 }
 #endif
 
@@ -70,15 +85,22 @@ static chunk *chunk_get(size_t size) {
     } else {
         size = (size_t)1 << (class + CLASS_MIN_LOG2);
 #if POOLED
-        for (int i = 0, n = slots_of(class); i < n; i++) {
+        int n = slots_of(class), first = n ? first_slot(my_home(), n) : 0;
+        for (int k = 0; k < n; k++) {
+            int i = first + k < n ? first + k : first + k - n;
             if (!atomic_load_explicit(&pool[class][i], memory_order_relaxed)) continue;
             chunk *found = atomic_exchange_explicit(&pool[class][i], NULL, memory_order_acquire);
-            if (found) return found;
+            if (found) return found->home = my_home(), found;
         }
 #endif
     }
     chunk *made = wr_aligned_alloc(64, size);
     made->size = size;
+#if POOLED
+    made->home = my_home();
+#else
+    made->home = 0;
+#endif
     return made;
 }
 
@@ -89,7 +111,9 @@ static void chunk_put(chunk *c) {
 #if POOLED
     int class = class_of(c->size);
     if (class < N_CLASSES) {
-        for (int i = 0, n = slots_of(class); i < n; i++) {
+        int n = slots_of(class), first = n ? first_slot(c->home, n) : 0;
+        for (int k = 0; k < n; k++) {
+            int    i = first + k < n ? first + k : first + k - n;
             chunk *empty = NULL;
             if (!atomic_load_explicit(&pool[class][i], memory_order_relaxed) &&
                 atomic_compare_exchange_strong_explicit(&pool[class][i], &empty, c, memory_order_release, memory_order_relaxed))
