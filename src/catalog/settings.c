@@ -16,6 +16,7 @@ static const wr_setting_info KNOWN[] = {
     {"execution.checkpointing.unaligned.enabled", "true", "barriers that wait for too long overtake what is queued; false = they wait for as long as it takes"},
     {"execution.runtime-mode", "streaming", "streaming or batch; both run the same job, a bounded input simply ends"},
     {"join.unmatched.path", "", "a file that gets each row that leaves a join without a partner, as a dead letter; empty = such rows are only counted"},
+    {"join.unmatched.table", "", "the same into a table of the script, which declares the columns of a letter that it wants"},
     {"parallelism.default", "", "number of workers; empty = one a core"},
     {"pipeline.auto-watermark-interval", "0", "accepted and ignored: watermarks are exact to the row"},
     {"pipeline.name", "", "name of the job in reports"},

@@ -101,6 +101,7 @@ static void refused(const wr_job_plan *job, wr_sbuf *b) {
         else wr_sbuf_addz(b, "skipped and counted\n");
     }
     if (job->unmatched_path.len) wr_sbuf_printf(b, "Rows that leave a join without a partner: letters in the file %.*s\n", WR_FMT(job->unmatched_path));
+    if (job->unmatched) wr_sbuf_printf(b, "Rows that leave a join without a partner: letters in the table %.*s (%.*s)\n", WR_FMT(job->unmatched->name), WR_FMT(job->unmatched->connector));
 }
 
 void wr_plan_explain(const wr_job_plan *job, const wr_bill_env *env, wr_sbuf *out) {
@@ -205,7 +206,10 @@ void wr_plan_explain_json(const wr_job_plan *job, const wr_bill_env *env, wr_sbu
         if (to.len) wr_sbuf_printf(out, ",\"%s\":", letters ? "to_table" : "to_file"), wr_sbuf_add_json(out, to);
         wr_sbuf_addc(out, '}');
     }
-    wr_sbuf_addc(out, ']');
+    wr_sbuf_addz(out, "],\"unmatched\":");
+    if (job->unmatched) wr_sbuf_addz(out, "{\"to_table\":"), wr_sbuf_add_json(out, job->unmatched->name), wr_sbuf_addc(out, '}');
+    else if (job->unmatched_path.len) wr_sbuf_addz(out, "{\"to_file\":"), wr_sbuf_add_json(out, job->unmatched_path), wr_sbuf_addc(out, '}');
+    else wr_sbuf_addz(out, "null");
     pl_overload_json(job, out);
     pl_retention_json(job, env, out);
     wr_sbuf_addz(out, "}\n");

@@ -1,6 +1,7 @@
 /* plan/letters.c: the table that another one's dead letters go to ('dead-letter.table'): found, and checked column by column.
  *
  * Idea       it is a table like any other; its columns are known by name (catalog/letter.h), so it may declare those that it wants, in any order.
+ * Joins      rows without a partner: 'join.unmatched.table' names such a table for all joins of the job.
  * Invariant  wr_p_source.letters, wr_pnode.sink.letters: NULL, or a table that can be written to whose physical columns are all fields of a letter.   */
 #include "catalog/letter.h"
 #include "plan/logical.h"
@@ -50,6 +51,28 @@ static bool check_columns(pl *p, const wr_table *t) {
     return fine && raw;
 }
 
+/* A table by its name that can take letters; NULL after a diagnostic. of: says whose, such as "'dead-letter.table' of 'orders'". from: whose own letters it cannot take; NULL: nobody's. */
+static const wr_table *table_for(pl *p, wr_str name, const char *of, const wr_table *from, wr_span at, const wr_connector_ref **connector) {
+    const wr_table *t = wr_catalog_find(p->ctx->catalog, name);
+    if (!t) t = wr_catalog_find(p->ctx->catalog, wr_catalog_name_in(p->ctx->catalog, wr_catalog_current(p->ctx->catalog), name));
+    if (!t || t->is_view) {
+        wr_str near = wr_catalog_nearest(p->ctx->catalog, name);
+        pl_error(p, "WR396", at, "%s: there is no table '%.*s'", of, WR_FMT(name));
+        if (near.len) wr_diags_hint(p->diags, "did you mean '%.*s'?", WR_FMT(near));
+        return NULL;
+    }
+    const wr_connector_ref *c = p->ctx->connector ? p->ctx->connector(t->connector) : NULL;
+    if (t == from || (c && !c->is_sink)) {
+        if (t == from) pl_error(p, "WR396", at, "'%.*s' cannot take its own dead letters", WR_FMT(from->name));
+        else pl_error(p, "WR396", at, "%s: letters cannot go to '%.*s', which is only read", of, WR_FMT(t->name));
+        return NULL;
+    }
+    if (p->ctx->check_options && !p->ctx->check_options(t, false, p->diags)) return NULL;
+    if (!check_columns(p, t)) return NULL;
+    *connector = c;
+    return t;
+}
+
 bool pl_letters(pl *p, tinfo *ti) {
     const wr_table *from = ti->table;
     wr_str          name = wr_str_trim(pl_table_option(from, "dead-letter.table")), policy = wr_str_trim(pl_table_option(from, "on-error"));
@@ -57,24 +80,18 @@ bool pl_letters(pl *p, tinfo *ti) {
     wr_span at = from->at;
     for (uint32_t i = 0; i < from->n_options; i++)
         if (wr_str_eq(from->options[i].key, WR_STR("dead-letter.table"))) at = from->options[i].at;
-    const wr_table *t = wr_catalog_find(p->ctx->catalog, name);
-    if (!t) t = wr_catalog_find(p->ctx->catalog, wr_catalog_name_in(p->ctx->catalog, wr_catalog_current(p->ctx->catalog), name));
-    if (!t || t->is_view) {
-        wr_str near = wr_catalog_nearest(p->ctx->catalog, name);
-        pl_error(p, "WR396", at, "'dead-letter.table' of '%.*s': there is no table '%.*s'", WR_FMT(from->name), WR_FMT(name));
-        if (near.len) wr_diags_hint(p->diags, "did you mean '%.*s'?", WR_FMT(near));
-        return false;
-    }
-    const wr_connector_ref *c = p->ctx->connector ? p->ctx->connector(t->connector) : NULL;
-    if (t == from || (c && !c->is_sink)) {
-        pl_error(p, "WR396", at, t == from ? "'%.*s' cannot take its own dead letters" : "the dead letters of '%.*s' cannot go to a table that is only read", WR_FMT(from->name));
-        return false;
-    }
-    if (p->ctx->check_options && !p->ctx->check_options(t, false, p->diags)) return false;
-    if (!check_columns(p, t)) return false;
-    ti->letters = t;
-    ti->letters_connector = c;
-    return true;
+    ti->letters = table_for(p, name, wr_arena_printf(p->arena, "'dead-letter.table' of '%.*s'", WR_FMT(from->name)), from, at, &ti->letters_connector);
+    return ti->letters != NULL;
+}
+
+void pl_unmatched(pl *p, wr_job_plan *job, wr_span at) {
+    const wr_catalog *c = p->ctx->catalog;
+    wr_str            table = wr_str_trim(wr_catalog_get(c, "join.unmatched.table"));
+    job->unmatched_path = wr_str_trim(wr_catalog_get(c, "join.unmatched.path"));
+    if (table.len && job->unmatched_path.len) {
+        pl_error(p, "WR396", at, "rows without a partner go to one place, and both 'join.unmatched.path' and 'join.unmatched.table' are set");
+        wr_diags_hint(p->diags, "RESET 'join.unmatched.path' or RESET 'join.unmatched.table'");
+    } else if (table.len) job->unmatched = table_for(p, table, "'join.unmatched.table'", NULL, at, &job->unmatched_connector);
 }
 
 wr_str pl_refused(const wr_pnode *n, const wr_table **of, wr_str *to, const wr_table **letters) {

@@ -313,6 +313,7 @@ tinfo *pl_table_info(pl *p, const wr_table *table);
 /* What becomes of records that a source or a sink refuses; '' if they stop the job. *to: a file's name or a table's; *letters: that table. */
 wr_str pl_refused(const wr_pnode *n, const wr_table **of, wr_str *to, const wr_table **letters);
 bool   pl_letters(pl *p, tinfo *ti); /* letters.c: finds and checks ti->letters; false: a diagnostic was added */
+void   pl_unmatched(pl *p, wr_job_plan *job, wr_span at); /* where rows that leave a join without a partner go */
 wr_str pl_table_option(const wr_table *t, const char *key);
 bool      pl_is_queue(const wr_table *table); /* of messages in partitions: contract_plan.c */
 /* overload.c: sources that leave rows out when more comes than can be worked on. */

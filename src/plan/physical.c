@@ -918,7 +918,7 @@ wr_job_plan *pl_physical(pl *p, lsinks *sinks) {
     phys h = {.p = p, .job = wr_new(p->arena, wr_job_plan)};
     h.job->tz = p->tz;
     h.job->name = wr_catalog_get(p->ctx->catalog, "pipeline.name");
-    h.job->unmatched_path = wr_str_trim(wr_catalog_get(p->ctx->catalog, "join.unmatched.path"));
+    pl_unmatched(p, h.job, sinks->n ? sinks->at[0].at : (wr_span){0});
     for (uint32_t i = 0; i < sinks->n; i++) collect(&h, sinks->at[i].root);
     for (uint32_t i = 0; i < sinks->n; i++) build_sink(&h, &sinks->at[i]);
     h.job->bounded = true;

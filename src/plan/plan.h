@@ -117,7 +117,9 @@ typedef struct wr_job_plan {
     const wr_tz *tz;
     bool         bounded;        /* every source is */
     wr_str       name;
-    wr_str       unmatched_path; /* a file of letters for rows that leave a join without a partner; empty: none */
+    wr_str       unmatched_path; /* a file of letters for rows that leave a join without a partner; empty: none; */
+    const wr_table *unmatched;   /* or a table; NULL: none */
+    const wr_connector_ref *unmatched_connector;
 } wr_job_plan;
 
 typedef enum wr_step_kind { WR_STEP_TEXT, WR_STEP_JOB } wr_step_kind;

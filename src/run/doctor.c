@@ -97,6 +97,12 @@ static void look_at_tables(wr_job *job, int64_t timeout_us, wr_findings *out) {
         letters_info(job, refused, &info);
         look_at_table(job, refused, &info, WR_ROLE_SINK, goes_on, timeout_us, out);
     }
+    const wr_table *unmatched = plan->unmatched;
+    if (unmatched && !seen(plan, plan->nodes.n, unmatched, WR_P_SINK) && !letters_seen(plan, plan->nodes.n, unmatched)) {
+        wr_table_info info;
+        letters_info(job, unmatched, &info);
+        look_at_table(job, unmatched, &info, WR_ROLE_SINK, goes_on, timeout_us, out);
+    }
 }
 
 /* ---- the state directory ---- */

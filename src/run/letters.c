@@ -441,7 +441,7 @@ static wr_status open_lost(wr_job *job, node *n, wr_err *err) {
     }
     n->lost = wr_new(job->arena, refuser);
     *n->lost = (refuser){.policy = {.on_error = WR_ON_ERROR_DEAD_LETTER, .path = job->plan->unmatched_path}, .table = wr_str_of(n->p->id)};
-    WR_TRY(box_for(job, n->lost, NULL, n->p->at, err));
+    WR_TRY(box_for(job, n->lost, job->plan->unmatched, n->p->at, err));
     if (n->lost->box) n->ctx.lost = lost_row, n->ctx.lost_arg = n;
     return WR_OK;
 }
@@ -460,7 +460,7 @@ wr_status letters_open(wr_job *job, wr_err *err) {
             node *n = &job->workers[k].nodes[i];
             bool  muted = job->opts.muted && job->opts.muted[i];
             if (n->refused && !muted) WR_TRY(box_for(job, n->refused, n->p->sink.letters, n->p->sink.table->at, err));
-            if (job->plan->unmatched_path.len && !job->opts.muted) WR_TRY(open_lost(job, n, err));
+            if ((job->plan->unmatched_path.len || job->plan->unmatched) && !job->opts.muted) WR_TRY(open_lost(job, n, err));
         }
     return WR_OK;
 }
