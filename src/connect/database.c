@@ -1,4 +1,4 @@
-/* connect/database.c: what the sinks and look-ups of SQL databases share: pieces of statements, changes that wait for their commit, rows that were read.
+/* connect/database.c: what the sinks and look-ups of SQL databases share: pieces of statements, rows that were refused, rows that were read.
  *
  * Idea       see parts.h. Each database adds its own connection, types and errors only.
  * Thread     any; what it works on belongs to its caller.                                                                     */
@@ -75,52 +75,6 @@ void db_put_conflict(const db_columns *c, wr_sbuf *sql) {
     }
 }
 
-/* ---- changes since the last prepare ---- */
-
-void change_log_charge(change_log *log) {
-    if (log->acct && (int64_t)log->bytes.cap != log->charged) wr_account_add(log->acct, (int64_t)log->bytes.cap - log->charged);
-    log->charged = (int64_t)log->bytes.cap;
-}
-
-void change_log_stage(change_log *log, wr_sbuf *staged) {
-    wr_sbuf_add(staged, log->bytes.at, log->bytes.len);
-    if (log->bytes.cap > (1u << 20)) wr_sbuf_free(&log->bytes);
-    wr_sbuf_clear(&log->bytes);
-    change_log_charge(log);
-}
-
-void change_log_free(change_log *log) {
-    wr_sbuf_free(&log->bytes);
-    change_log_charge(log);
-}
-
-void change_log_put_rows(change_log *log, const wr_rowcodec *codec, const wr_batch *batch, wr_sbuf *scratch) {
-    for (uint32_t i = 0; i < wr_batch_live(batch); i++) {
-        uint32_t row = wr_batch_row(batch, i);
-        wr_put_u8(&log->bytes, wr_batch_kind(batch, row));
-        wr_sbuf_clear(scratch);
-        wr_rowcodec_put(codec, batch, NULL, row, scratch);
-        wr_put_bytes(&log->bytes, scratch->at, scratch->len);
-    }
-    change_log_charge(log);
-}
-
-wr_batch *change_log_take_rows(wr_reader *log, const wr_rowcodec *codec, const wr_schema *schema, uint32_t max_rows, size_t max_bytes) {
-    wr_batch      *b = wr_batch_new(schema->n, 64 * 1024);
-    uint8_t       *kinds = wr_mem_alloc(b->mem, max_rows);
-    const uint8_t *begin = log->at;
-    for (uint32_t c = 0; c < schema->n; c++) wr_vec_init(&b->cols[c], schema->fields[c].type, max_rows, true, b->mem);
-    b->kinds = kinds;
-    for (; b->n_rows < max_rows && log->at < log->end && (size_t)(log->at - begin) < max_bytes; b->n_rows++) {
-        kinds[b->n_rows] = wr_get_u8(log);
-        wr_str bytes = wr_get_bytes(log);
-        if (!log->bad && wr_rowcodec_get(codec, bytes, b->cols, b->n_rows, b->mem)) continue;
-        wr_batch_unref(b);
-        return NULL;
-    }
-    return b;
-}
-
 /* ---- transactions ---- */
 
 bool db_try_again(wr_world *world, const wr_err *err, int64_t until_us) {
@@ -130,8 +84,8 @@ bool db_try_again(wr_world *world, const wr_err *err, int64_t until_us) {
     return true;
 }
 
-wr_status db_newer_epoch(wr_str table, uint64_t have, uint64_t epoch, wr_err *err) {
-    wr_status status = wr_fail(err, WR_DATA, "55000", "the database is at epoch %" PRIu64 " of the table '%.*s', newer than the checkpoint's %" PRIu64, have, WR_FMT(table), epoch);
+wr_status db_newer_epoch(const char *database, wr_str table, uint64_t have, uint64_t epoch, wr_err *err) {
+    wr_status status = wr_fail(err, WR_DATA, "55000", "%s is at epoch %" PRIu64 " of the table '%.*s', newer than the checkpoint's %" PRIu64, database, have, WR_FMT(table), epoch);
     wr_err_hint(err, "recover from the newest checkpoint; or, to go back on purpose, restore the database too");
     return status;
 }

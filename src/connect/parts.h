@@ -68,14 +68,6 @@ void db_put_columns(const db_columns *c, wr_sbuf *sql);            /* "a", "b" *
 void db_put_keys(const db_columns *c, wr_sbuf *sql);
 void db_put_table(const db_columns *c, void (*put_type)(wr_sbuf *sql, wr_type type), wr_sbuf *sql); /* of CREATE TABLE: (columns, PRIMARY KEY) */
 void db_put_conflict(const db_columns *c, wr_sbuf *sql);           /* ON CONFLICT (keys) DO UPDATE SET the rest */
-typedef struct change_log { wr_account *acct; wr_sbuf bytes; int64_t charged; } change_log; /* what a sink was given since its last prepare, in its own form */
-void change_log_charge(change_log *log);                           /* after bytes were added */
-void change_log_stage(change_log *log, wr_sbuf *staged);           /* appends it to what the checkpoint keeps; the log is empty then */
-void change_log_free(change_log *log);
-/* Logs of encoded rows: of each its kind, then its bytes. */
-void change_log_put_rows(change_log *log, const wr_rowcodec *codec, const wr_batch *batch, wr_sbuf *scratch); /* live rows; charged */
-/* The next rows as a batch with kinds, up to so many and so many bytes of the log; NULL: they are damaged. */
-wr_batch *change_log_take_rows(wr_reader *log, const wr_rowcodec *codec, const wr_schema *schema, uint32_t max_rows, size_t max_bytes);
 /* Rows that a database refused while a log of changes (each: kind, row) was applied. They are told when the transaction is in: only then is it certain.
  * The table weir_refused holds those of the last epoch, written in its transaction, so that they can be told again after a crash. */
 typedef struct db_refusal { uint64_t row; char code[8], reason[300]; } db_refusal; /* row: its index in the log */
@@ -88,7 +80,7 @@ typedef struct db_refusals {
 #define DB_REFUSED_COLUMNS(TEXT, NUMBER) "job " TEXT " NOT NULL, sink " TEXT " NOT NULL, epoch " NUMBER " NOT NULL, row_index " NUMBER " NOT NULL, code " TEXT " NOT NULL, reason " TEXT " NOT NULL"
 /* For transactions that may be done again: false: err does not pass by itself, or it is too late; else a pause is over. */
 bool      db_try_again(wr_world *world, const wr_err *err, int64_t until_us);
-WR_COLD wr_status db_newer_epoch(wr_str table, uint64_t have, uint64_t epoch, wr_err *err); /* 55000: the database is ahead of the checkpoint */
+WR_COLD wr_status db_newer_epoch(const char *database, wr_str table, uint64_t have, uint64_t epoch, wr_err *err); /* 55000: it is ahead of the checkpoint */
 void      db_refusals_add(db_refusals *r, uint64_t row, const char *code, wr_str reason);
 wr_status db_refusals_tell(db_refusals *r, const wr_rowcodec *codec, wr_str log, wr_err *err);
 enum { LOOKUP_PIECE_ROWS = 1024 };

@@ -10,26 +10,24 @@
  * State      the changes since the last prepare or flush, charged to the account.
  * Thread     one worker; the database handle is its own.                                                                */
 #include "connect/sqlite_parts.h"
+#include "connect/staged.h"
 #include "type/decimal.h"
 #include "type/rowcodec.h"
 #include <stdio.h>
 
-enum { STAGED_VERSION = 1, SCRATCH_ROWS = 512, LOG_BYTES = 8 << 20 };
+enum { SCRATCH_ROWS = 512 };
 
 typedef struct sqlite_sink {
-    wr_sink          base;
-    wr_arena        *arena;
+    staged_sink      base;           /* its log: encoded rows */
     db_columns       columns;
     wr_str           name, job;      /* the sink's and the job's, in weir_epoch */
     char            *path, *table;
     int64_t          busy_ms;
-    bool             staging; /* staging: there are checkpoints (recover or prepare was called), so what is not prepared will be read again */
     sqlite3         *db;
     sqlite3_stmt    *put, *del;
     wr_rowcodec     *codec;
     wr_batch        *scratch;
     uint32_t         n_scratch;      /* rows decoded into it */
-    change_log       log;
     wr_sbuf          row, text;
     db_refusals      refused;
 } sqlite_sink;
@@ -105,7 +103,7 @@ static wr_status check_table(sqlite_sink *s, wr_err *err) {
     wr_sbuf_free(&sql);
     if (code != SQLITE_OK) return fail_sqlite(s, code, "look at the table", err);
     sqlite3_bind_text(st, 1, s->table, -1, SQLITE_STATIC);
-    while ((code = sqlite3_step(st)) == SQLITE_ROW) wr_arr_push(&names, wr_str_of(wr_arena_printf(s->arena, "%s", (const char *)sqlite3_column_text(st, 0))));
+    while ((code = sqlite3_step(st)) == SQLITE_ROW) wr_arr_push(&names, wr_str_of(wr_arena_printf(s->base.arena, "%s", (const char *)sqlite3_column_text(st, 0))));
     sqlite3_finalize(st);
     wr_status status = code == SQLITE_DONE ? WR_OK : fail_sqlite(s, code, "look at the table", err);
     if (status == WR_OK && !names.n) {
@@ -360,70 +358,35 @@ static wr_status apply(sqlite_sink *s, uint64_t epoch, wr_str log, wr_err *err) 
     return s->refused.refuse ? db_refusals_tell(&s->refused, s->codec, log, err) : WR_OK;
 }
 
-static wr_status flush_log(sqlite_sink *s, wr_err *err) {
-    if (!s->log.bytes.len) return WR_OK;
-    WR_TRY(apply(s, 0, wr_sbuf_str(&s->log.bytes), err));
-    wr_sbuf_clear(&s->log.bytes);
-    return WR_OK;
-}
-
 /* ---- the sink ---- */
 
-static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
+static wr_status sink_put(staged_sink *base, const wr_batch *batch, wr_err *err) {
     sqlite_sink *s = (sqlite_sink *)base;
-    change_log_put_rows(&s->log, s->codec, batch, &s->row);
-    return s->log.bytes.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
+    change_log_put_rows(&base->log, s->codec, batch, &s->row);
+    return (void)err, WR_OK;
 }
+static wr_status sink_flush(staged_sink *base, wr_str log, wr_err *err) { return apply((sqlite_sink *)base, 0, log, err); }
+static wr_status sink_commit(staged_sink *base, uint64_t epoch, wr_str staged, wr_err *err) { return apply((sqlite_sink *)base, epoch, staged, err); }
+static wr_status sink_fresh(staged_sink *base, wr_err *err) { return store_epoch((sqlite_sink *)base, 0, err); }
 
-static wr_status sink_flush(wr_sink *base, wr_err *err) { return flush_log((sqlite_sink *)base, err); }
-
-static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr_err *err) {
+static wr_status sink_look(staged_sink *base, uint64_t epoch, wr_err *err) {
     sqlite_sink *s = (sqlite_sink *)base;
-    (void)epoch, (void)err;
-    s->staging = true;
-    wr_put_u8(staged, STAGED_VERSION);
-    change_log_stage(&s->log, staged);
-    return WR_OK;
-}
-
-static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
-    sqlite_sink *s = (sqlite_sink *)base;
-    if (!staged.len || *staged.ptr != STAGED_VERSION) return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are of another version", WR_FMT(s->name));
-    return apply(s, epoch, (wr_str){staged.ptr + 1, staged.len - 1}, err);
-}
-
-static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
-    sqlite_sink *s = (sqlite_sink *)base;
-    s->staging = true;
-    if (!epoch || !staged.len) return store_epoch(s, 0, err); /* nothing staged: the sink was not there at the checkpoint */
-    uint64_t have;
+    uint64_t     have;
     WR_TRY(stored_epoch(s, &have, err));
-    if (have > epoch) {
-        wr_status status = wr_fail(err, WR_DATA, "55000", "the database '%s' is at epoch %llu of the table '%.*s', newer than the checkpoint's %llu", s->path, (unsigned long long)have,
-                                   WR_FMT(s->name), (unsigned long long)epoch);
-        wr_err_hint(err, "recover from the newest checkpoint; or, to go back on purpose, restore the database too");
-        return status;
-    }
-    return sink_commit(base, epoch, staged, err);
+    return have > epoch ? db_newer_epoch(wr_arena_printf(s->base.arena, "the database '%s'", s->path), s->name, have, epoch, err) : WR_OK;
 }
 
-static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
+static void sink_free(staged_sink *base) {
     sqlite_sink *s = (sqlite_sink *)base;
-    wr_status    status = ok && s->db && !s->staging ? sink_flush(base, err) : WR_OK;
     sqlite3_finalize(s->put);
     sqlite3_finalize(s->del);
     sqlite3_close(s->db);
     wr_batch_unref(s->scratch);
-    change_log_free(&s->log);
     wr_arr_free(&s->refused.list);
     wr_sbuf_free(&s->row);
     wr_sbuf_free(&s->text);
-    wr_arena_free(s->arena);
-    wr_free(s);
-    return status;
 }
-
-static const wr_sink_vt sink_vt = {"sqlite", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close, NULL};
+static const staged_vt sink_vt = {.put = sink_put, .flush = sink_flush, .commit = sink_commit, .fresh = sink_fresh, .look = sink_look, .free = sink_free};
 
 static const wr_option_spec specs[] = {
     {"path", "path", NULL, true, "the database file; it is made if it is not there"},
@@ -461,28 +424,23 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
     *out = NULL;
     if (!wr_option_bool(&t->options, specs, "create-table", &create, ctx->diags) || !wr_option_duration(&t->options, specs, "sink.busy-timeout", &busy_us, ctx->diags)) return WR_USER;
     sqlite_sink *s = wr_calloc(1, sizeof *s);
-    *s = (sqlite_sink){.base = {&sink_vt}, .log = {.acct = ctx->acct}, .name = t->name, .job = wr_option_string(&t->options, specs, "sink.job"),
+    *s = (sqlite_sink){.name = t->name, .job = wr_option_string(&t->options, specs, "sink.job"),
                        .busy_ms = busy_us / 1000, .refused = {.refuse = ctx->refuse, .schema = t->schema}};
-    s->arena = wr_arena_new(NULL);
+    staged_sink_init(&s->base, &sink_vt, t, ctx);
     if (!table.len) table = t->name;
-    s->path = wr_arena_strndup(s->arena, path.ptr, path.len);
-    s->table = wr_arena_strndup(s->arena, table.ptr, table.len);
+    s->path = wr_arena_strndup(s->base.arena, path.ptr, path.len);
+    s->table = wr_arena_strndup(s->base.arena, table.ptr, table.len);
     if (ctx->next_version) {
-        s->table = wr_arena_printf(s->arena, "%s" NEXT_TABLE, s->table);
-        s->name = wr_str_of(wr_arena_printf(s->arena, "%.*s" NEXT_TABLE, WR_FMT(s->name)));
+        s->table = wr_arena_printf(s->base.arena, "%s" NEXT_TABLE, s->table);
+        s->name = wr_str_of(wr_arena_printf(s->base.arena, "%.*s" NEXT_TABLE, WR_FMT(s->name)));
     }
-    s->columns = db_columns_of(t, s->arena);
-    wr_type *types = wr_new_n(s->arena, wr_type, t->schema->n + 1);
+    s->columns = db_columns_of(t, s->base.arena);
+    wr_type *types = wr_new_n(s->base.arena, wr_type, t->schema->n + 1);
     for (uint32_t c = 0; c < t->schema->n; c++) types[c] = t->schema->fields[c].type;
-    s->codec = wr_rowcodec_new(s->arena, types, t->schema->n);
+    s->codec = wr_rowcodec_new(s->base.arena, types, t->schema->n);
     wr_status status = open_db(s, ctx, create, err);
-    if (status != WR_OK) {
-        point_at_path(t, err);
-        sink_close(&s->base, false, NULL);
-        return status;
-    }
-    *out = &s->base;
-    return WR_OK;
+    if (status != WR_OK) point_at_path(t, err);
+    return staged_sink_made(&s->base, status, out);
 }
 
 static wr_status output(const wr_table_info *t, wr_connect_ctx *ctx, wr_output *out, wr_err *err) {

@@ -10,25 +10,24 @@
  * State      the lines since the last prepare or flush, charged to the account.
  * Thread     one worker; the connection is its own.                                                                                       */
 #include "connect/clickhouse/clickhouse.h"
+#include "connect/staged.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STAGED_VERSION = 1, LOG_BYTES = 8 << 20, BLOCK_BYTES = 8 << 20, BLOCK_ROWS = 500000 /* the server cuts what is more than a million */ };
+enum { BLOCK_BYTES = 8 << 20, BLOCK_ROWS = 500000 /* the server cuts what is more than a million */ };
 /* One block is one insert: not parsed in pieces, not held back, no NULL taken for a default, times with and without a zone. */
 #define SETTINGS "&async_insert=0&input_format_parallel_parsing=0&input_format_null_as_default=0&input_format_skip_unknown_fields=0&date_time_input_format=best_effort&input_format_import_nested_json=1"
 
 typedef struct click_sink {
-    wr_sink         base;
-    wr_arena       *arena;
+    staged_sink     base;           /* its log: lines, without the brace at their end; 'd' or 'i' in front */
     click_conn      conn;
     const wr_schema *schema;
     db_columns      columns;
-    bool            exact, staging;
+    bool            exact;
     uint64_t        run, version;   /* version: given last */
     bool           *no_null;        /* of each column: the table's takes none */
     const char     *insert, *job;
-    change_log      log;            /* lines, without the brace at their end; 'd' or 'i' in front */
     wr_sbuf         body;
 } click_sink;
 
@@ -39,18 +38,18 @@ static const wr_json_style style = {.sep = ' ', .exact = true};
 static bool is_nested(wr_type t) { return t.id == WR_T_ARRAY || t.id == WR_T_MAP || t.id == WR_T_MULTISET || t.id == WR_T_ROW; }
 
 static void put_member(click_sink *s, const wr_batch *batch, uint32_t row, uint32_t c, bool *first) {
-    wr_sbuf_addc(&s->log.bytes, *first ? '{' : ',');
+    wr_sbuf_addc(&s->base.log.bytes, *first ? '{' : ',');
     *first = false;
-    wr_sbuf_add_json(&s->log.bytes, s->schema->fields[c].name);
-    wr_sbuf_addc(&s->log.bytes, ':');
-    wr_json_value(&batch->cols[c], row, &style, &s->log.bytes);
+    wr_sbuf_add_json(&s->base.log.bytes, s->schema->fields[c].name);
+    wr_sbuf_addc(&s->base.log.bytes, ':');
+    wr_json_value(&batch->cols[c], row, &style, &s->base.log.bytes);
 }
 
 /* ClickHouse would take its default for a NULL that the column cannot hold: here that is said. Arrays, maps and tuples cannot be NULL there: they are empty. A row that
  * is gone is its key. */
 static wr_status put_line(click_sink *s, const wr_batch *batch, uint32_t row, wr_err *err) {
     bool gone = s->columns.n_key && !wr_kind_adds(wr_batch_kind(batch, row)), first = true;
-    wr_sbuf_addc(&s->log.bytes, gone ? 'd' : 'i');
+    wr_sbuf_addc(&s->base.log.bytes, gone ? 'd' : 'i');
     for (uint32_t c = 0; c < s->schema->n; c++) {
         bool null = wr_vec_is_null(&batch->cols[c], row);
         if (gone ? !db_is_key(&s->columns, c) : null && is_nested(s->schema->fields[c].type)) continue;
@@ -62,8 +61,8 @@ static wr_status put_line(click_sink *s, const wr_batch *batch, uint32_t row, wr
         }
         put_member(s, batch, row, c, &first);
     }
-    if (first) wr_sbuf_addc(&s->log.bytes, '{');
-    wr_sbuf_addc(&s->log.bytes, '\n');
+    if (first) wr_sbuf_addc(&s->base.log.bytes, '{');
+    wr_sbuf_addc(&s->base.log.bytes, '\n');
     return WR_OK;
 }
 
@@ -117,61 +116,26 @@ static wr_status send_lines(click_sink *s, uint64_t run, uint64_t epoch, wr_str 
 
 /* ---- the sink ---- */
 
-static wr_status flush_log(click_sink *s, wr_err *err) {
-    if (!s->log.bytes.len) return WR_OK;
-    WR_TRY(send_lines(s, s->run, 0, wr_sbuf_str(&s->log.bytes), err));
-    wr_sbuf_clear(&s->log.bytes);
+static wr_status sink_put(staged_sink *base, const wr_batch *batch, wr_err *err) {
+    for (uint32_t i = 0; i < wr_batch_live(batch); i++) WR_TRY(put_line((click_sink *)base, batch, wr_batch_row(batch, i), err));
     return WR_OK;
 }
+static wr_status sink_flush(staged_sink *base, wr_str log, wr_err *err) { return send_lines((click_sink *)base, ((click_sink *)base)->run, 0, log, err); }
+static void      sink_head(staged_sink *base, wr_sbuf *staged) { wr_put_u64(staged, ((click_sink *)base)->run); }
 
-static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
-    click_sink *s = (click_sink *)base;
-    for (uint32_t i = 0; i < wr_batch_live(batch); i++) WR_TRY(put_line(s, batch, wr_batch_row(batch, i), err));
-    change_log_charge(&s->log);
-    return s->log.bytes.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
+static wr_status sink_commit(staged_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
+    wr_reader in = {(const uint8_t *)staged.ptr, (const uint8_t *)staged.ptr + staged.len, false};
+    uint64_t  run = wr_get_u64(&in);
+    if (in.bad) return staged_damaged(base, err);
+    return send_lines((click_sink *)base, run, epoch, (wr_str){(const char *)in.at, (size_t)(in.end - in.at)}, err);
 }
 
-static wr_status sink_flush(wr_sink *base, wr_err *err) {
+static void sink_free(staged_sink *base) {
     click_sink *s = (click_sink *)base;
-    return s->staging ? WR_OK : flush_log(s, err);
-}
-
-static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr_err *err) {
-    click_sink *s = (click_sink *)base;
-    (void)epoch, (void)err;
-    s->staging = true;
-    wr_put_u8(staged, STAGED_VERSION);
-    wr_put_u64(staged, s->run);
-    change_log_stage(&s->log, staged);
-    return WR_OK;
-}
-
-static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
-    click_sink *s = (click_sink *)base;
-    wr_reader   in = {(const uint8_t *)staged.ptr, (const uint8_t *)staged.ptr + staged.len, false};
-    if (wr_get_u8(&in) != STAGED_VERSION) in.bad = true;
-    uint64_t run = wr_get_u64(&in);
-    if (in.bad) return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are damaged", WR_FMT(s->conn.name));
-    return send_lines(s, run, epoch, (wr_str){(const char *)in.at, (size_t)(in.end - in.at)}, err);
-}
-
-static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
-    click_sink *s = (click_sink *)base;
-    s->staging = true;
-    return epoch && staged.len ? sink_commit(base, epoch, staged, err) : WR_OK; /* nothing staged: the sink was not there at the checkpoint */
-}
-
-static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
-    click_sink *s = (click_sink *)base;
-    wr_status   status = ok && s->conn.http && !s->staging ? flush_log(s, err) : WR_OK;
     click_close(&s->conn);
-    change_log_free(&s->log);
     wr_sbuf_free(&s->body);
-    wr_arena_free(s->arena);
-    wr_free(s);
-    return status;
 }
-static const wr_sink_vt sink_vt = {"clickhouse", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close, NULL};
+static const staged_vt sink_vt = {.put = sink_put, .flush = sink_flush, .commit = sink_commit, .head = sink_head, .free = sink_free};
 
 /* ---- making one ---- */
 
@@ -215,7 +179,7 @@ static wr_status read_columns(click_sink *s, wr_err *err) {
     wr_status status = click_ask(&s->conn, sql.at, NULL, WR_STR(""), "read the columns", err);
     wr_sbuf_free(&sql);
     WR_TRY(status);
-    s->no_null = wr_new_n(s->arena, bool, s->schema->n + 1);
+    s->no_null = wr_new_n(s->base.arena, bool, s->schema->n + 1);
     for (uint32_t c = 0; c < s->schema->n; c++) {
         wr_str name = s->schema->fields[c].name, lines = wr_sbuf_str(&s->conn.answer.body), line;
         bool   there = false;
@@ -282,7 +246,7 @@ static void make_insert(click_sink *s) {
     }
     if (s->columns.n_key) wr_sbuf_addz(&sql, ", " CLICK_VERSION ", " CLICK_DELETED);
     wr_sbuf_addz(&sql, ") FORMAT JSONEachRow");
-    s->insert = wr_arena_strndup(s->arena, sql.at, sql.len);
+    s->insert = wr_arena_strndup(s->base.arena, sql.at, sql.len);
     wr_sbuf_free(&sql);
 }
 
@@ -290,20 +254,15 @@ wr_status click_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **
     bool        create;
     click_sink *s = wr_calloc(1, sizeof *s);
     wr_str      job = option_text(t, click_specs, "sink.job");
-    *out = NULL;
-    *s = (click_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .schema = t->schema, .log = {.acct = ctx->acct}, .exact = click_is_exact(t), .run = ctx->world->vt->random(ctx->world)};
-    s->columns = db_columns_of(t, s->arena);
-    s->job = wr_arena_printf(s->arena, "%.*s-%.*s", WR_FMT(job), WR_FMT(t->name));
+    *s = (click_sink){.schema = t->schema, .exact = click_is_exact(t), .run = ctx->world->vt->random(ctx->world)};
+    staged_sink_init(&s->base, &sink_vt, t, ctx);
+    s->columns = db_columns_of(t, s->base.arena);
+    s->job = wr_arena_printf(s->base.arena, "%.*s-%.*s", WR_FMT(job), WR_FMT(t->name));
     wr_status status = wr_option_bool(&t->options, click_specs, "create-table", &create, ctx->diags) ? WR_OK : WR_USER;
-    if (status == WR_OK) status = click_open(&s->conn, t, s->arena, ctx, err);
+    if (status == WR_OK) status = click_open(&s->conn, t, s->base.arena, ctx, err);
     if (status == WR_OK) {
         make_insert(s);
         status = try_table(s, create, err);
     }
-    if (status != WR_OK) {
-        (void)sink_close(&s->base, false, NULL);
-        return status;
-    }
-    *out = &s->base;
-    return WR_OK;
+    return staged_sink_made(&s->base, status, out);
 }

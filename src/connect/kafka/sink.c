@@ -10,6 +10,7 @@
  * State      the messages since the last prepare, charged; librdkafka's queue, QUEUE_KIB at most.
  * Thread     one worker; delivery reports come in poll and flush, called by it.                                                       */
 #include "connect/kafka/lib.h"
+#include "connect/staged.h"
 #include "format/records.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -13,23 +13,21 @@
  * Thread     one worker; the connection is its own.                                                                            */
 #include "base/hash.h"
 #include "connect/mysql/lib.h"
+#include "connect/staged.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STAGED_VERSION = 1, LOG_BYTES = 8 << 20, PIECE_ROWS = 2048, PIECE_BYTES = 256 << 10, N_SLOTS = 2 * PIECE_ROWS };
+enum { PIECE_ROWS = 2048, PIECE_BYTES = 256 << 10, N_SLOTS = 2 * PIECE_ROWS };
 #define OWN_TABLE ") CHARACTER SET utf8mb4 COLLATE utf8mb4_bin ENGINE = InnoDB"
 
 typedef struct my_sink {
-    wr_sink      base;
-    wr_arena    *arena;
+    staged_sink  base;           /* its log: encoded rows */
     db_columns   columns;
     wr_str       job;
     my_conn      conn;
-    bool         staging;        /* there are checkpoints, so what is not prepared will be read again */
     bool         guarded;        /* the table has unique keys besides ours */
     const char  *insert, *conflict, *remove;
-    change_log   log;
     wr_sbuf      scratch, row, sql, gone;
     wr_rowcodec *codec, *key_codec;
     db_refusals  refused;
@@ -40,7 +38,7 @@ typedef struct my_sink {
 /* ---- statements ---- */
 
 static const char *keep(my_sink *s, wr_sbuf *sql) {
-    const char *z = wr_arena_strndup(s->arena, sql->at, sql->len);
+    const char *z = wr_arena_strndup(s->base.arena, sql->at, sql->len);
     wr_sbuf_clear(sql);
     return z;
 }
@@ -106,7 +104,7 @@ static wr_status create_table(my_sink *s, wr_err *err) {
     enum { KEY_CHARS = 255 };
     wr_schema schema = *s->columns.schema;
     wr_sbuf   sql = {0};
-    wr_field *fields = wr_new_n(s->arena, wr_field, schema.n + 1);
+    wr_field *fields = wr_new_n(s->base.arena, wr_field, schema.n + 1);
     memcpy(fields, s->columns.schema->fields, schema.n * sizeof *fields);
     schema.fields = fields;
     for (uint32_t k = 0; k < s->columns.n_key; k++) {
@@ -323,13 +321,11 @@ static wr_status apply_halves(my_sink *s, const wr_batch *b, uint32_t from, uint
     return apply_rows(s, b, middle, to, first, err);
 }
 
-static wr_status damaged(my_sink *s, wr_err *err) { return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are damaged", WR_FMT(s->conn.name)); }
-
 static wr_status apply_log(my_sink *s, wr_str log, wr_err *err) {
     wr_reader in = {(const uint8_t *)log.ptr, (const uint8_t *)log.ptr + log.len, false};
     for (uint64_t first = 0; in.at < in.end;) {
         wr_batch *b = change_log_take_rows(&in, s->codec, s->columns.schema, PIECE_ROWS, PIECE_BYTES);
-        if (!b) return damaged(s, err);
+        if (!b) return staged_damaged(&s->base, err);
         wr_status status = apply_rows(s, b, 0, b->n_rows, first, err);
         first += b->n_rows;
         wr_batch_unref(b);
@@ -376,68 +372,41 @@ static wr_status apply(my_sink *s, uint64_t epoch, wr_str log, wr_err *err) {
 
 /* ---- the sink ---- */
 
-static wr_status flush_log(my_sink *s, wr_err *err) {
-    if (!s->log.bytes.len) return WR_OK;
-    WR_TRY(apply(s, 0, wr_sbuf_str(&s->log.bytes), err));
-    wr_sbuf_clear(&s->log.bytes);
-    return WR_OK;
+static wr_status sink_put(staged_sink *base, const wr_batch *batch, wr_err *err) {
+    my_sink *s = (my_sink *)base;
+    change_log_put_rows(&base->log, s->codec, batch, &s->row);
+    return (void)err, WR_OK;
+}
+static wr_status sink_flush(staged_sink *base, wr_str log, wr_err *err) { return apply((my_sink *)base, 0, log, err); }
+static wr_status sink_commit(staged_sink *base, uint64_t epoch, wr_str staged, wr_err *err) { return apply((my_sink *)base, epoch, staged, err); }
+
+static wr_status sink_fresh(staged_sink *base, wr_err *err) {
+    my_sink *s = (my_sink *)base;
+    WR_TRY(my_connect(&s->conn, err));
+    return store_epoch(s, 0, err);
 }
 
-static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
+static wr_status sink_look(staged_sink *base, uint64_t epoch, wr_err *err) {
     my_sink *s = (my_sink *)base;
-    change_log_put_rows(&s->log, s->codec, batch, &s->row);
-    return s->log.bytes.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
-}
-
-static wr_status sink_flush(wr_sink *base, wr_err *err) {
-    my_sink *s = (my_sink *)base;
-    return s->staging ? WR_OK : flush_log(s, err);
-}
-
-static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr_err *err) {
-    my_sink *s = (my_sink *)base;
-    (void)epoch, (void)err;
-    s->staging = true;
-    wr_put_u8(staged, STAGED_VERSION);
-    change_log_stage(&s->log, staged);
-    return WR_OK;
-}
-
-static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
-    my_sink *s = (my_sink *)base;
-    if (!staged.len || *staged.ptr != STAGED_VERSION) return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are of another version", WR_FMT(s->conn.name));
-    return apply(s, epoch, (wr_str){staged.ptr + 1, staged.len - 1}, err);
-}
-
-static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
-    my_sink *s = (my_sink *)base;
-    s->staging = true;
     uint64_t have;
     WR_TRY(my_connect(&s->conn, err));
-    if (!epoch || !staged.len) return store_epoch(s, 0, err); /* nothing staged: the sink was not there at the checkpoint */
     WR_TRY(my_run(&s->conn, "START TRANSACTION", "begin a transaction", err));
     wr_status status = stored_epoch(s, &have, err);
     roll_back(s);
     WR_TRY(status);
-    if (have > epoch) return db_newer_epoch(s->conn.name, have, epoch, err);
-    return sink_commit(base, epoch, staged, err);
+    return have > epoch ? db_newer_epoch("the database", s->base.table, have, epoch, err) : WR_OK;
 }
 
-static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
-    my_sink  *s = (my_sink *)base;
-    wr_status status = ok && !s->staging ? flush_log(s, err) : WR_OK;
+static void sink_free(staged_sink *base) {
+    my_sink *s = (my_sink *)base;
     my_close(&s->conn);
-    change_log_free(&s->log);
     wr_arr_free(&s->refused.list);
     wr_sbuf_free(&s->row);
     wr_sbuf_free(&s->sql);
     wr_sbuf_free(&s->gone);
     wr_sbuf_free(&s->scratch);
-    wr_arena_free(s->arena);
-    wr_free(s);
-    return status;
 }
-static const wr_sink_vt sink_vt = {"jdbc", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close, NULL};
+static const staged_vt sink_vt = {.put = sink_put, .flush = sink_flush, .commit = sink_commit, .fresh = sink_fresh, .look = sink_look, .free = sink_free};
 
 /* ---- the beginning ---- */
 
@@ -515,21 +484,16 @@ wr_status mysql_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **
     *out = NULL;
     if (!wr_option_bool(&t->options, jdbc_specs, "create-table", &create, ctx->diags)) return WR_USER;
     my_sink *s = wr_calloc(1, sizeof *s);
-    *s = (my_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}, .job = option_text(t, jdbc_specs, "sink.job"),
-                   .refused = {.refuse = ctx->refuse, .schema = t->schema}};
-    s->columns = my_columns_of(t, s->arena);
-    wr_type *types = wr_new_n(s->arena, wr_type, t->schema->n + 1), *keys = wr_new_n(s->arena, wr_type, t->n_key + 1);
+    *s = (my_sink){.job = option_text(t, jdbc_specs, "sink.job"), .refused = {.refuse = ctx->refuse, .schema = t->schema}};
+    staged_sink_init(&s->base, &sink_vt, t, ctx);
+    s->columns = my_columns_of(t, s->base.arena);
+    wr_type *types = wr_new_n(s->base.arena, wr_type, t->schema->n + 1), *keys = wr_new_n(s->base.arena, wr_type, t->n_key + 1);
     for (uint32_t c = 0; c < t->schema->n; c++) types[c] = t->schema->fields[c].type;
     for (uint32_t k = 0; k < t->n_key; k++) keys[k] = types[t->key[k]];
-    s->codec = wr_rowcodec_new(s->arena, types, t->schema->n);
-    s->key_codec = wr_rowcodec_new(s->arena, keys, t->n_key);
-    wr_status status = my_open(&s->conn, t, s->arena, ctx, err);
+    s->codec = wr_rowcodec_new(s->base.arena, types, t->schema->n);
+    s->key_codec = wr_rowcodec_new(s->base.arena, keys, t->n_key);
+    wr_status status = my_open(&s->conn, t, s->base.arena, ctx, err);
     if (status == WR_OK) status = try_table(s, create, err);
-    if (status != WR_OK) {
-        (void)sink_close(&s->base, false, NULL);
-        return status;
-    }
-    make_statements(s);
-    *out = &s->base;
-    return WR_OK;
+    if (status == WR_OK) make_statements(s);
+    return staged_sink_made(&s->base, status, out);
 }

@@ -14,11 +14,12 @@
  * Thread     one worker; the connection is its own.                                                                                       */
 #include "connect/messages.h"
 #include "connect/nats/lib.h"
+#include "connect/staged.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STAGED_VERSION = 1, LOG_BYTES = 8 << 20, PIPELINE = 1024, FLIGHT_BYTES = 8 << 20, ANSWER_US = 10000000, ID_ROOM = 96 };
+enum { PIPELINE = 1024, FLIGHT_BYTES = 8 << 20, ANSWER_US = 10000000, ID_ROOM = 96 };
 
 typedef struct nats_batch {       /* what is published together: an epoch, or what a flush has */
     wr_str   run;
@@ -30,20 +31,18 @@ typedef struct nats_batch {       /* what is published together: an epoch, or wh
 } nats_batch;
 
 typedef struct nats_sink {
-    wr_sink           base;
-    wr_arena         *arena;
+    staged_sink       base;       /* its log: messages: value, u32 headers, then name and value of each */
     nats_conn         conn;
     wr_record_format  format;
     message_columns   columns;
     wr_record_writer *writer;
     const char       *run;        /* TABLE-xxxxxxxxxxxxxxxx */
-    bool              staging, may_double;
+    bool              may_double;
     int64_t           max_payload;
     uint64_t          floor, flushed, committed; /* the stream's end as last seen; messages published without epochs; the last epoch that is in, of this run */
     natsSubscription *acks;
     natsInbox        *inbox;
     const wr_batch   *batch;      /* being written */
-    change_log        log;        /* messages: value, u32 headers, then name and value of each */
 } nats_sink;
 
 /* ---- rows to messages ---- */
@@ -58,9 +57,9 @@ static bool is_header(wr_str name, wr_str value) {
 }
 
 static wr_status put_headers(nats_sink *s, uint32_t row, size_t *bytes, wr_err *err) {
-    size_t   at = s->log.bytes.len;
+    size_t   at = s->base.log.bytes.len;
     uint32_t n = 0;
-    wr_put_u32(&s->log.bytes, 0);
+    wr_put_u32(&s->base.log.bytes, 0);
     if (s->columns.headers < 0) return WR_OK;
     const wr_vec *vec = &s->batch->cols[s->columns.headers];
     if (wr_vec_is_null(vec, row)) return WR_OK;
@@ -73,12 +72,12 @@ static wr_status put_headers(nats_sink *s, uint32_t row, size_t *bytes, wr_err *
             if (err) err->at = s->conn.at;
             return WR_DATA;
         }
-        wr_put_bytes(&s->log.bytes, name.ptr, name.len);
-        wr_put_bytes(&s->log.bytes, value.ptr, value.len);
+        wr_put_bytes(&s->base.log.bytes, name.ptr, name.len);
+        wr_put_bytes(&s->base.log.bytes, value.ptr, value.len);
         *bytes += name.len + value.len + 4;
         n++;
     }
-    memcpy(s->log.bytes.at + at, &n, sizeof n);
+    memcpy(s->base.log.bytes.at + at, &n, sizeof n);
     return WR_OK;
 }
 
@@ -86,7 +85,7 @@ static wr_status put_record(void *self, wr_str key, wr_str value, uint32_t row, 
     nats_sink *s = self;
     size_t     bytes = value.len + ID_ROOM + 40;
     (void)key;
-    wr_put_bytes(&s->log.bytes, value.ptr ? value.ptr : "", value.len);
+    wr_put_bytes(&s->base.log.bytes, value.ptr ? value.ptr : "", value.len);
     WR_TRY(put_headers(s, row, &bytes, err));
     if ((int64_t)bytes <= s->max_payload) return WR_OK;
     wr_fail(err, WR_DATA, "WR356", "table '%.*s': a row makes a message of %zu bytes, and NATS takes %" PRId64, WR_FMT(s->conn.name), bytes, s->max_payload); /* now, not after the checkpoint */
@@ -96,8 +95,6 @@ static wr_status put_record(void *self, wr_str key, wr_str value, uint32_t row, 
 }
 
 /* ---- looking for what is there ---- */
-
-static wr_status damaged(nats_sink *s, wr_err *err) { return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are damaged", WR_FMT(s->conn.name)); }
 
 static bool skip_message(wr_reader *in) {
     (void)wr_get_bytes(in);
@@ -149,7 +146,7 @@ static wr_status look(nats_sink *s, const nats_batch *b, present *p, wr_err *err
     nats_info info;
     wr_reader in = {(const uint8_t *)b->log.ptr, (const uint8_t *)b->log.ptr + b->log.len, false};
     for (; in.at < in.end; p->n++)
-        if (!skip_message(&in)) return damaged(s, err);
+        if (!skip_message(&in)) return staged_damaged(&s->base, err);
     p->bits = wr_calloc(p->n / 8 + 1, 1);
     WR_TRY(nats_ask(&s->conn, &info, err));
     uint64_t floor = b->floor <= info.last ? b->floor : 0; /* a stream that was made anew */
@@ -233,7 +230,7 @@ static wr_status publish(nats_sink *s, const nats_batch *b, uint64_t i, wr_reade
     }
     if (said == NATS_OK && !in->bad) said = nats.natsConnection_PublishMsg(s->conn.c, msg);
     if (msg) nats.natsMsg_Destroy(msg);
-    return in->bad ? damaged(s, err) : said == NATS_OK ? WR_OK : nats_fail(&s->conn, said, 0, "publish to the stream", err);
+    return in->bad ? staged_damaged(&s->base, err) : said == NATS_OK ? WR_OK : nats_fail(&s->conn, said, 0, "publish to the stream", err);
 }
 
 static wr_status publish_all(nats_sink *s, const nats_batch *b, const present *p, uint64_t *seen, wr_err *err) {
@@ -244,7 +241,7 @@ static wr_status publish_all(nats_sink *s, const nats_batch *b, const present *p
     for (uint64_t i = 0; in.at < in.end && status == WR_OK; i++) {
         const uint8_t *from = in.at;
         if (is_present(p, i)) {
-            if (!skip_message(&in)) status = damaged(s, err);
+            if (!skip_message(&in)) status = staged_damaged(&s->base, err);
             continue;
         }
         status = publish(s, b, i, &in, &text, err);
@@ -301,84 +298,52 @@ static wr_status apply(nats_sink *s, nats_batch *b, wr_err *err) {
 
 /* ---- the sink ---- */
 
-static wr_status flush_log(nats_sink *s, wr_err *err) {
-    if (!s->log.bytes.len) return WR_OK;
-    nats_batch b = {.run = wr_str_of(s->run), .first = s->flushed, .floor = s->floor, .staged_us = wr_wall_us(s->conn.world), .log = wr_sbuf_str(&s->log.bytes)};
-    WR_TRY(apply(s, &b, err));
-    wr_reader in = {(const uint8_t *)b.log.ptr, (const uint8_t *)b.log.ptr + b.log.len, false};
-    while (in.at < in.end && skip_message(&in)) s->flushed++;
-    wr_sbuf_clear(&s->log.bytes);
-    return WR_OK;
-}
-
-static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
+static wr_status sink_put(staged_sink *base, const wr_batch *batch, wr_err *err) {
     nats_sink *s = (nats_sink *)base;
     s->batch = batch;
     wr_batch *stored = message_stored_batch(&s->columns, batch);
     wr_status status = wr_record_writer_write(s->writer, stored, put_record, s, err);
     wr_batch_unref(stored);
-    WR_TRY(status);
-    change_log_charge(&s->log);
-    return s->log.bytes.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
+    return status;
 }
 
-static wr_status sink_flush(wr_sink *base, wr_err *err) {
+static wr_status sink_flush(staged_sink *base, wr_str log, wr_err *err) {
     nats_sink *s = (nats_sink *)base;
-    return s->staging ? WR_OK : flush_log(s, err);
+    nats_batch b = {.run = wr_str_of(s->run), .first = s->flushed, .floor = s->floor, .staged_us = wr_wall_us(s->conn.world), .log = log};
+    WR_TRY(apply(s, &b, err));
+    wr_reader in = {(const uint8_t *)log.ptr, (const uint8_t *)log.ptr + log.len, false};
+    while (in.at < in.end && skip_message(&in)) s->flushed++;
+    return WR_OK;
 }
 
-static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr_err *err) {
+static void sink_head(staged_sink *base, wr_sbuf *staged) {
     nats_sink *s = (nats_sink *)base;
-    (void)epoch, (void)err;
-    s->staging = true;
-    wr_put_u8(staged, STAGED_VERSION);
     wr_put_bytes(staged, s->run, strlen(s->run));
     wr_put_u64(staged, s->floor);
     wr_put_u64(staged, (uint64_t)wr_wall_us(s->conn.world));
-    change_log_stage(&s->log, staged);
-    return WR_OK;
 }
 
-static wr_status commit_staged(nats_sink *s, uint64_t epoch, wr_str staged, bool looked_for, wr_err *err) {
-    wr_reader in = {(const uint8_t *)staged.ptr, (const uint8_t *)staged.ptr + staged.len, false};
-    if (wr_get_u8(&in) != STAGED_VERSION) return damaged(s, err);
-    nats_batch b = {.epoch = epoch, .looked_for = looked_for};
+static wr_status sink_commit(staged_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
+    nats_sink *s = (nats_sink *)base;
+    wr_reader  in = {(const uint8_t *)staged.ptr, (const uint8_t *)staged.ptr + staged.len, false};
+    nats_batch b = {.epoch = epoch, .looked_for = s->base.recovering};
+    if (epoch <= s->committed) return WR_OK;
     b.run = wr_get_bytes(&in);
     b.floor = wr_get_u64(&in);
     b.staged_us = (int64_t)wr_get_u64(&in);
-    if (in.bad || b.run.len >= ID_ROOM - 24) return damaged(s, err);
+    if (in.bad || b.run.len >= ID_ROOM - 24) return staged_damaged(&s->base, err);
     b.log = (wr_str){(const char *)in.at, (size_t)(in.end - in.at)};
-    return b.log.len ? apply(s, &b, err) : WR_OK;
-}
-
-static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
-    nats_sink *s = (nats_sink *)base;
-    if (epoch <= s->committed) return WR_OK;
-    WR_TRY(commit_staged(s, epoch, staged, false, err));
+    if (b.log.len) WR_TRY(apply(s, &b, err));
     s->committed = epoch;
     return WR_OK;
 }
 
-static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
+static void sink_free(staged_sink *base) {
     nats_sink *s = (nats_sink *)base;
-    s->staging = true;
-    if (!epoch || !staged.len) return WR_OK; /* nothing staged: the sink was not there at the checkpoint */
-    WR_TRY(commit_staged(s, epoch, staged, true, err));
-    s->committed = epoch;
-    return WR_OK;
-}
-
-static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
-    nats_sink *s = (nats_sink *)base;
-    wr_status  status = ok && s->acks && !s->staging ? flush_log(s, err) : WR_OK;
     drop_connection(s);
-    change_log_free(&s->log);
     wr_record_writer_free(s->writer);
-    wr_arena_free(s->arena);
-    wr_free(s);
-    return status;
 }
-static const wr_sink_vt sink_vt = {"nats", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close, NULL};
+static const staged_vt sink_vt = {.put = sink_put, .flush = sink_flush, .commit = sink_commit, .head = sink_head, .free = sink_free};
 
 static wr_status check_stream(nats_sink *s, const wr_table_info *t, wr_connect_ctx *ctx, wr_err *err) {
     nats_info info;
@@ -394,32 +359,25 @@ static wr_status check_stream(nats_sink *s, const wr_table_info *t, wr_connect_c
 }
 
 static wr_status open_sink(nats_sink *s, const wr_table_info *t, wr_connect_ctx *ctx, wr_err *err) {
-    WR_TRY(nats_open(&s->conn, t, s->arena, ctx, err));
+    WR_TRY(nats_open(&s->conn, t, s->base.arena, ctx, err));
     if (!s->conn.subject[0]) return option_error(ctx, t, "stream", "WR122", "a table that is written needs a 'subject'");
     if (strpbrk(s->conn.subject, "*>")) return option_error(ctx, t, "subject", "WR121", "rows are published as one subject: no * and no >");
-    if (!message_columns_split(&s->columns, t, s->arena, ctx->diags)) return WR_USER;
+    if (!message_columns_split(&s->columns, t, s->base.arena, ctx->diags)) return WR_USER;
     if (s->columns.timestamp >= 0) return option_error(ctx, t, "stream", "WR126", "the time of a message is given by the server: the metadata column 'timestamp' must be VIRTUAL");
-    if (!wr_record_format_read(&s->format, &s->columns.stored, t->key, t->n_key, &t->options, t->at, false, true, s->arena, ctx->diags)) return WR_USER;
+    if (!wr_record_format_read(&s->format, &s->columns.stored, t->key, t->n_key, &t->options, t->at, false, true, s->base.arena, ctx->diags)) return WR_USER;
     wr_record_writer_opts opts = {.format = &s->format, .schema = &s->columns.stored, .tz = ctx->tz, .world = ctx->world, .topic = wr_str_of(s->conn.stream)};
     WR_TRY(wr_record_writer_new(&opts, &s->writer, ctx->diags));
     s->may_double = wr_str_ieq(option_text(t, nats_specs, "sink.unknown-commit"), WR_STR("write"));
     char table[33];
     for (size_t i = 0; i < sizeof table; i++) table[i] = i < t->name.len ? t->name.ptr[i] > ' ' && t->name.ptr[i] <= '~' ? t->name.ptr[i] : '_' : 0;
     table[32] = 0;
-    s->run = wr_arena_printf(s->arena, "%s-%016" PRIx64, table, ctx->world->vt->random(ctx->world));
+    s->run = wr_arena_printf(s->base.arena, "%s-%016" PRIx64, table, ctx->world->vt->random(ctx->world));
     WR_TRY(be_connected(s, err));
     return check_stream(s, t, ctx, err);
 }
 
 wr_status nats_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
     nats_sink *s = wr_calloc(1, sizeof *s);
-    *out = NULL;
-    *s = (nats_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}};
-    wr_status status = open_sink(s, t, ctx, err);
-    if (status != WR_OK) {
-        (void)sink_close(&s->base, false, NULL);
-        return status;
-    }
-    *out = &s->base;
-    return WR_OK;
+    staged_sink_init(&s->base, &sink_vt, t, ctx);
+    return staged_sink_made(&s->base, open_sink(s, t, ctx, err), out);
 }

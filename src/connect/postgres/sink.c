@@ -11,22 +11,20 @@
  * State      the changes since the last prepare or flush, charged to the account.
  * Thread     one worker; the connection is its own.                                                                            */
 #include "connect/postgres/pg.h"
+#include "connect/staged.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STAGED_VERSION = 1, STAGED_ROWS = 2 /* lines of COPY; encoded rows */, LOG_BYTES = 8 << 20, COPY_BYTES = 1 << 20, PIECE_ROWS = 2048 };
+enum { STAGED_LINES = 1, STAGED_ROWS = 2 /* lines of COPY; encoded rows */, COPY_BYTES = 1 << 20, PIECE_ROWS = 2048 };
 
 typedef struct pg_sink {
-    wr_sink          base;
-    wr_arena        *arena;
+    staged_sink      base;
     db_columns       columns;
     wr_str           job;
     pg_conn          conn;
-    bool             staging; /* staging: there are checkpoints, so what is not prepared will be read again */
     const char      *copy, *make_changes, *remove, *put;
     uint64_t         seq;
-    change_log       log;
     wr_sbuf          scratch, row, lines;
     wr_rowcodec     *codec;
     db_refusals      refused;
@@ -35,7 +33,7 @@ typedef struct pg_sink {
 /* ---- statements ---- */
 
 static const char *keep(pg_sink *s, wr_sbuf *sql) {
-    const char *z = wr_arena_strndup(s->arena, sql->at, sql->len);
+    const char *z = wr_arena_strndup(s->base.arena, sql->at, sql->len);
     wr_sbuf_clear(sql);
     return z;
 }
@@ -200,15 +198,13 @@ static wr_status apply_rows(pg_sink *s, const wr_batch *b, uint32_t from, uint32
     return apply_rows(s, b, middle, to, first, err);
 }
 
-static wr_status damaged(pg_sink *s, wr_err *err) { return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are damaged", WR_FMT(s->conn.name)); }
-
 static wr_status apply_encoded(pg_sink *s, wr_str log, wr_err *err) {
     wr_reader in = {(const uint8_t *)log.ptr, (const uint8_t *)log.ptr + log.len, false};
     WR_TRY(pg_run(&s->conn, "SET CONSTRAINTS ALL IMMEDIATE", "have constraints looked at with each row", err));
     if (s->columns.n_key) WR_TRY(pg_run(&s->conn, s->make_changes, "make a temporary table", err));
     for (uint64_t first = 0; in.at < in.end; first += PIECE_ROWS) {
         wr_batch *b = change_log_take_rows(&in, s->codec, s->columns.schema, PIECE_ROWS, SIZE_MAX);
-        if (!b) return damaged(s, err);
+        if (!b) return staged_damaged(&s->base, err);
         wr_status status = apply_rows(s, b, 0, b->n_rows, first, err);
         wr_batch_unref(b);
         WR_TRY(status);
@@ -281,85 +277,56 @@ static wr_status apply(pg_sink *s, uint64_t epoch, wr_str lines, wr_err *err) {
 
 /* ---- the sink ---- */
 
-static wr_status flush_log(pg_sink *s, wr_err *err) {
-    if (!s->log.bytes.len) return WR_OK;
-    WR_TRY(apply(s, 0, wr_sbuf_str(&s->log.bytes), err));
-    wr_sbuf_clear(&s->log.bytes);
+static wr_status sink_put(staged_sink *base, const wr_batch *batch, wr_err *err) {
+    pg_sink *s = (pg_sink *)base;
+    if (s->refused.refuse) change_log_put_rows(&base->log, s->codec, batch, &s->row);
+    for (uint32_t i = 0; i < wr_batch_live(batch) && !s->refused.refuse; i++) WR_TRY(put_line(s, batch, wr_batch_row(batch, i), &base->log.bytes, err));
     return WR_OK;
 }
-
-static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
-    pg_sink *s = (pg_sink *)base;
-    if (s->refused.refuse) change_log_put_rows(&s->log, s->codec, batch, &s->row);
-    for (uint32_t i = 0; i < wr_batch_live(batch) && !s->refused.refuse; i++) WR_TRY(put_line(s, batch, wr_batch_row(batch, i), &s->log.bytes, err));
-    change_log_charge(&s->log);
-    return s->log.bytes.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
-}
-
-static wr_status sink_flush(wr_sink *base, wr_err *err) {
-    pg_sink *s = (pg_sink *)base;
-    return s->staging ? WR_OK : flush_log(s, err);
-}
-
-static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr_err *err) {
-    pg_sink *s = (pg_sink *)base;
-    (void)epoch, (void)err;
-    s->staging = true;
-    wr_put_u8(staged, s->refused.refuse ? STAGED_ROWS : STAGED_VERSION);
-    change_log_stage(&s->log, staged);
-    s->seq = 0;
-    return WR_OK;
-}
+static wr_status sink_flush(staged_sink *base, wr_str log, wr_err *err) { return apply((pg_sink *)base, 0, log, err); }
+static void      sink_head(staged_sink *base, wr_sbuf *staged) { (void)staged, ((pg_sink *)base)->seq = 0; }
 
 /* What was staged before 'on-error' was changed: as it was then. Encoded rows without anybody to tell of refused ones: the first one is an error. */
 static wr_status stop_at_row(void *arg, const wr_batch *batch, uint32_t row, uint64_t number, const char *code, const char *reason, wr_err *err) {
     (void)batch, (void)row, (void)number;
     return wr_fail(err, WR_DATA, code, "table '%.*s': a row was refused: %s", WR_FMT(((pg_sink *)arg)->conn.name), reason);
 }
-static wr_status commit_otherwise(pg_sink *s, uint64_t epoch, wr_str staged, wr_err *err) {
+
+static wr_status sink_commit(staged_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
+    pg_sink         *s = (pg_sink *)base;
     const wr_refuse *refuse = s->refused.refuse, stop = {s, stop_at_row};
-    s->refused.refuse = *staged.ptr == STAGED_ROWS ? &stop : NULL;
-    wr_status status = apply(s, epoch, (wr_str){staged.ptr + 1, staged.len - 1}, err);
+    if (base->committing != base->form) s->refused.refuse = base->committing == STAGED_ROWS ? &stop : NULL;
+    wr_status status = apply(s, epoch, staged, err);
     s->refused.refuse = refuse;
     return status;
 }
 
-static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
+static wr_status sink_fresh(staged_sink *base, wr_err *err) {
     pg_sink *s = (pg_sink *)base;
-    const wr_refuse *refuse = s->refused.refuse;
-    if (!staged.len || (*staged.ptr != STAGED_VERSION && *staged.ptr != STAGED_ROWS)) return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are of another version", WR_FMT(s->conn.name));
-    if ((refuse != NULL) != (*staged.ptr == STAGED_ROWS)) return commit_otherwise(s, epoch, staged, err);
-    return apply(s, epoch, (wr_str){staged.ptr + 1, staged.len - 1}, err);
+    WR_TRY(pg_connect(&s->conn, err));
+    return store_epoch(s, 0, err);
 }
 
-static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
+static wr_status sink_look(staged_sink *base, uint64_t epoch, wr_err *err) {
     pg_sink *s = (pg_sink *)base;
-    s->staging = true;
     uint64_t have;
     WR_TRY(pg_connect(&s->conn, err));
-    if (!epoch || !staged.len) return store_epoch(s, 0, err); /* nothing staged: the sink was not there at the checkpoint */
     WR_TRY(pg_run(&s->conn, "BEGIN", "begin a transaction", err));
     wr_status status = stored_epoch(s, &have, err);
     (void)pg_run(&s->conn, "ROLLBACK", "roll back", NULL);
     WR_TRY(status);
-    if (have > epoch) return db_newer_epoch(s->conn.name, have, epoch, err);
-    return sink_commit(base, epoch, staged, err);
+    return have > epoch ? db_newer_epoch("the database", s->base.table, have, epoch, err) : WR_OK;
 }
 
-static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
-    pg_sink  *s = (pg_sink *)base;
-    wr_status status = ok && s->conn.c && !s->staging ? flush_log(s, err) : WR_OK;
+static void sink_free(staged_sink *base) {
+    pg_sink *s = (pg_sink *)base;
     pg_close(&s->conn);
-    change_log_free(&s->log);
     wr_arr_free(&s->refused.list);
     wr_sbuf_free(&s->row);
     wr_sbuf_free(&s->lines);
     wr_sbuf_free(&s->scratch);
-    wr_arena_free(s->arena);
-    wr_free(s);
-    return status;
 }
-static const wr_sink_vt sink_vt = {"jdbc", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close, NULL};
+static const staged_vt sink_vt = {.put = sink_put, .flush = sink_flush, .commit = sink_commit, .head = sink_head, .fresh = sink_fresh, .look = sink_look, .free = sink_free};
 
 /* Asked for first: CREATE needs a right that a job may lack where the table is there already. */
 static wr_status make_own(pg_sink *s, const char *table, const char *columns, wr_err *err) {
@@ -404,21 +371,18 @@ wr_status pg_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out
     *out = NULL;
     if (!wr_option_bool(&t->options, jdbc_specs, "create-table", &create, ctx->diags)) return WR_USER;
     pg_sink *s = wr_calloc(1, sizeof *s);
-    *s = (pg_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}, .job = wr_option_string(&t->options, jdbc_specs, "sink.job"),
-                   .refused = {.refuse = ctx->refuse, .schema = t->schema}};
-    s->columns = db_columns_of(t, s->arena);
-    wr_type *types = wr_new_n(s->arena, wr_type, t->schema->n + 1);
+    *s = (pg_sink){.job = wr_option_string(&t->options, jdbc_specs, "sink.job"), .refused = {.refuse = ctx->refuse, .schema = t->schema}};
+    staged_sink_init(&s->base, &sink_vt, t, ctx);
+    s->base.form = ctx->refuse ? STAGED_ROWS : STAGED_LINES;
+    s->base.n_forms = STAGED_ROWS;
+    s->columns = db_columns_of(t, s->base.arena);
+    wr_type *types = wr_new_n(s->base.arena, wr_type, t->schema->n + 1);
     for (uint32_t c = 0; c < t->schema->n; c++) types[c] = t->schema->fields[c].type;
-    s->codec = wr_rowcodec_new(s->arena, types, t->schema->n);
-    wr_status status = pg_open(&s->conn, t, s->arena, ctx, err);
+    s->codec = wr_rowcodec_new(s->base.arena, types, t->schema->n);
+    wr_status status = pg_open(&s->conn, t, s->base.arena, ctx, err);
     if (status == WR_OK) {
         make_statements(s);
         status = try_table(s, create, err);
     }
-    if (status != WR_OK) {
-        (void)sink_close(&s->base, false, NULL);
-        return status;
-    }
-    *out = &s->base;
-    return WR_OK;
+    return staged_sink_made(&s->base, status, out);
 }

@@ -11,15 +11,15 @@
  * Thread     one worker; the connection is its own.                                                                                       */
 #include "connect/messages.h"
 #include "connect/redis/lib.h"
+#include "connect/staged.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STAGED_VERSION = 1, LOG_BYTES = 8 << 20, PIPELINE = 4096 };
+enum { PIPELINE = 4096 };
 
 typedef struct redis_sink {
-    wr_sink           base;
-    wr_arena         *arena;
+    staged_sink       base;       /* its log: entries: u32 fields * 2, then their bytes */
     redis_conn        conn;
     redis_layout      layout;
     wr_record_format  format;
@@ -28,9 +28,7 @@ typedef struct redis_sink {
     const wr_tz      *tz;
     wr_str            stream, epoch_key;
     char              max_len[24]; /* "" none */
-    bool              staging;
     const wr_batch   *batch;      /* being written */
-    change_log        log;        /* entries: u32 fields * 2, then their bytes */
     redis_args        args;
     wr_sbuf           text;
 } redis_sink;
@@ -45,52 +43,50 @@ static void put_headers(redis_sink *s, uint32_t row, uint32_t *n) {
     for (uint32_t i = list.offset; i < list.offset + list.len; i++) {
         if (wr_vec_is_null(&vec->kids[1], i)) continue;
         wr_str name = wr_sview_str(&((const wr_sview *)vec->kids[0].data)[i]), value = wr_sview_str(&((const wr_sview *)vec->kids[1].data)[i]);
-        wr_put_bytes(&s->log.bytes, name.ptr, name.len);
-        wr_put_bytes(&s->log.bytes, value.ptr, value.len);
+        wr_put_bytes(&s->base.log.bytes, name.ptr, name.len);
+        wr_put_bytes(&s->base.log.bytes, value.ptr, value.len);
         *n += 2;
     }
 }
 
 static wr_status put_record(void *self, wr_str key, wr_str value, uint32_t row, wr_err *err) {
     redis_sink *s = self;
-    size_t      at = s->log.bytes.len;
+    size_t      at = s->base.log.bytes.len;
     uint32_t    n = 0;
     (void)err;
-    wr_put_u32(&s->log.bytes, 0);
+    wr_put_u32(&s->base.log.bytes, 0);
     if (key.ptr) {
-        wr_put_bytes(&s->log.bytes, s->layout.key.ptr, s->layout.key.len), wr_put_bytes(&s->log.bytes, key.ptr, key.len);
+        wr_put_bytes(&s->base.log.bytes, s->layout.key.ptr, s->layout.key.len), wr_put_bytes(&s->base.log.bytes, key.ptr, key.len);
         n += 2;
     }
     if (value.ptr) {
-        wr_put_bytes(&s->log.bytes, s->layout.value.ptr, s->layout.value.len), wr_put_bytes(&s->log.bytes, value.ptr, value.len);
+        wr_put_bytes(&s->base.log.bytes, s->layout.value.ptr, s->layout.value.len), wr_put_bytes(&s->base.log.bytes, value.ptr, value.len);
         n += 2;
     }
     put_headers(s, row, &n);
-    memcpy(s->log.bytes.at + at, &n, sizeof n);
+    memcpy(s->base.log.bytes.at + at, &n, sizeof n);
     return WR_OK;
 }
 
 /* NULL is a field that is not there. */
 static void put_columns(redis_sink *s, const wr_batch *batch, uint32_t row) {
-    size_t   at = s->log.bytes.len;
+    size_t   at = s->base.log.bytes.len;
     uint32_t n = 0;
-    wr_put_u32(&s->log.bytes, 0);
+    wr_put_u32(&s->base.log.bytes, 0);
     for (uint32_t c = 0; c < s->columns.stored.n; c++) {
         const wr_vec *vec = &batch->cols[s->columns.columns[c]];
         wr_str        name = s->columns.stored.fields[c].name;
         if (wr_vec_is_null(vec, row)) continue;
         wr_sbuf_clear(&s->text);
         wr_vec_text(vec, row, s->tz, &s->text);
-        wr_put_bytes(&s->log.bytes, name.ptr, name.len);
-        wr_put_bytes(&s->log.bytes, s->text.at, s->text.len);
+        wr_put_bytes(&s->base.log.bytes, name.ptr, name.len);
+        wr_put_bytes(&s->base.log.bytes, s->text.at, s->text.len);
         n += 2;
     }
-    memcpy(s->log.bytes.at + at, &n, sizeof n);
+    memcpy(s->base.log.bytes.at + at, &n, sizeof n);
 }
 
 /* ---- sending ---- */
-
-static wr_status damaged(redis_sink *s, wr_err *err) { return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are damaged", WR_FMT(s->conn.name)); }
 
 static wr_status take_answers(redis_sink *s, uint32_t n, wr_err *err) {
     redisReply *r;
@@ -113,7 +109,7 @@ static wr_status send_entries(redis_sink *s, wr_str log, wr_err *err) {
         redis_arg(&s->args, WR_STR("*"));
         for (uint32_t i = 0; i < n && !in.bad; i++) redis_arg(&s->args, wr_get_bytes(&in));
         if (!n) redis_arg(&s->args, WR_STR("")), redis_arg(&s->args, WR_STR("")); /* a row of NULLs: an entry must have a field */
-        if (in.bad) return damaged(s, err);
+        if (in.bad) return staged_damaged(&s->base, err);
         WR_TRY(redis_send(&s->conn, &s->args, err));
         if (++on_way < PIPELINE) continue;
         WR_TRY(take_answers(s, on_way, err));
@@ -199,90 +195,52 @@ static wr_status apply(redis_sink *s, uint64_t epoch, wr_str log, wr_err *err) {
 
 /* ---- the sink ---- */
 
-static wr_status flush_log(redis_sink *s, wr_err *err) {
-    if (!s->log.bytes.len) return WR_OK;
-    WR_TRY(apply(s, 0, wr_sbuf_str(&s->log.bytes), err));
-    wr_sbuf_clear(&s->log.bytes);
-    return WR_OK;
-}
-
-static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
+static wr_status sink_put(staged_sink *base, const wr_batch *batch, wr_err *err) {
     redis_sink *s = (redis_sink *)base;
     s->batch = batch;
-    if (s->writer) {
-        wr_batch *stored = message_stored_batch(&s->columns, batch);
-        wr_status status = wr_record_writer_write(s->writer, stored, put_record, s, err);
-        wr_batch_unref(stored);
-        WR_TRY(status);
-    } else {
+    if (!s->writer) {
         for (uint32_t i = 0; i < wr_batch_live(batch); i++) put_columns(s, batch, wr_batch_row(batch, i));
+        return WR_OK;
     }
-    change_log_charge(&s->log);
-    return s->log.bytes.len >= LOG_BYTES && !s->staging ? flush_log(s, err) : WR_OK;
+    wr_batch *stored = message_stored_batch(&s->columns, batch);
+    wr_status status = wr_record_writer_write(s->writer, stored, put_record, s, err);
+    wr_batch_unref(stored);
+    return status;
 }
+static wr_status sink_flush(staged_sink *base, wr_str log, wr_err *err) { return apply((redis_sink *)base, 0, log, err); }
+static wr_status sink_commit(staged_sink *base, uint64_t epoch, wr_str staged, wr_err *err) { return apply((redis_sink *)base, epoch, staged, err); }
+static wr_status sink_fresh(staged_sink *base, wr_err *err) { return forget_epoch((redis_sink *)base, err); }
 
-static wr_status sink_flush(wr_sink *base, wr_err *err) {
-    redis_sink *s = (redis_sink *)base;
-    return s->staging ? WR_OK : flush_log(s, err);
-}
-
-static wr_status sink_prepare(wr_sink *base, uint64_t epoch, wr_sbuf *staged, wr_err *err) {
-    redis_sink *s = (redis_sink *)base;
-    (void)epoch, (void)err;
-    s->staging = true;
-    wr_put_u8(staged, STAGED_VERSION);
-    change_log_stage(&s->log, staged);
-    return WR_OK;
-}
-
-static wr_status sink_commit(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
-    redis_sink *s = (redis_sink *)base;
-    if (!staged.len || *staged.ptr != STAGED_VERSION) return damaged(s, err);
-    return apply(s, epoch, (wr_str){staged.ptr + 1, staged.len - 1}, err);
-}
-
-static wr_status sink_recover(wr_sink *base, uint64_t epoch, wr_str staged, wr_err *err) {
+static wr_status sink_look(staged_sink *base, uint64_t epoch, wr_err *err) {
     redis_sink *s = (redis_sink *)base;
     uint64_t    have;
-    s->staging = true;
-    if (!epoch || !staged.len) return forget_epoch(s, err); /* nothing staged: the sink was not there at the checkpoint */
     WR_TRY(redis_connect(&s->conn, err));
     WR_TRY(stored_epoch(s, &have, err));
-    if (have > epoch) {
-        wr_fail(err, WR_DATA, "55000", "Redis is at epoch %" PRIu64 " of the table '%.*s', newer than the checkpoint's %" PRIu64, have, WR_FMT(s->conn.name), epoch);
-        wr_err_hint(err, "recover from the newest checkpoint; or, to go back on purpose, restore the database too");
-        return WR_DATA;
-    }
-    return sink_commit(base, epoch, staged, err);
+    return have > epoch ? db_newer_epoch("Redis", s->base.table, have, epoch, err) : WR_OK;
 }
 
-static wr_status sink_close(wr_sink *base, bool ok, wr_err *err) {
+static void sink_free(staged_sink *base) {
     redis_sink *s = (redis_sink *)base;
-    wr_status   status = ok && s->conn.host && !s->staging ? flush_log(s, err) : WR_OK;
     redis_close(&s->conn);
-    change_log_free(&s->log);
     wr_record_writer_free(s->writer);
     redis_args_free(&s->args);
     wr_sbuf_free(&s->text);
-    wr_arena_free(s->arena);
-    wr_free(s);
-    return status;
 }
-static const wr_sink_vt sink_vt = {"redis-streams", sink_write, sink_flush, sink_prepare, sink_commit, sink_recover, sink_close, NULL};
+static const staged_vt sink_vt = {.put = sink_put, .flush = sink_flush, .commit = sink_commit, .fresh = sink_fresh, .look = sink_look, .free = sink_free};
 
 static wr_status open_sink(redis_sink *s, const wr_table_info *t, wr_connect_ctx *ctx, wr_err *err) {
     int64_t max_len;
     wr_str  job = option_text(t, redis_specs, "sink.job"), stream = option_text(t, redis_specs, "stream");
-    WR_TRY(redis_open(&s->conn, t, s->arena, ctx, err));
+    WR_TRY(redis_open(&s->conn, t, s->base.arena, ctx, err));
     WR_TRY(redis_layout_read(&s->layout, t, ctx));
-    if (!message_columns_split(&s->columns, t, s->arena, ctx->diags) || !wr_option_int(&t->options, redis_specs, "sink.max-len", &max_len, ctx->diags)) return WR_USER;
+    if (!message_columns_split(&s->columns, t, s->base.arena, ctx->diags) || !wr_option_int(&t->options, redis_specs, "sink.max-len", &max_len, ctx->diags)) return WR_USER;
     if (s->columns.timestamp >= 0) return option_error(ctx, t, "stream", "WR126", "the time of an entry is given by the server: the metadata column 'timestamp' must be VIRTUAL");
     if (memchr(stream.ptr, ';', stream.len)) return option_error(ctx, t, "stream", "WR121", "rows are written to one stream");
     if (max_len > 0) snprintf(s->max_len, sizeof s->max_len, "%" PRId64, max_len);
-    s->stream = wr_str_dup(s->arena, stream);
-    const char *key = wr_arena_printf(s->arena, "weir:epoch:%.*s:%.*s", WR_FMT(job), WR_FMT(t->name));
+    s->stream = wr_str_dup(s->base.arena, stream);
+    const char *key = wr_arena_printf(s->base.arena, "weir:epoch:%.*s:%.*s", WR_FMT(job), WR_FMT(t->name));
     s->epoch_key = wr_str_of(key);
-    if (!wr_record_format_read(&s->format, &s->columns.stored, t->key, t->n_key, &t->options, t->at, false, true, s->arena, ctx->diags)) return WR_USER;
+    if (!wr_record_format_read(&s->format, &s->columns.stored, t->key, t->n_key, &t->options, t->at, false, true, s->base.arena, ctx->diags)) return WR_USER;
     wr_record_writer_opts opts = {.format = &s->format, .schema = &s->columns.stored, .tz = ctx->tz, .world = ctx->world, .topic = s->stream};
     if (s->layout.value.len) WR_TRY(wr_record_writer_new(&opts, &s->writer, ctx->diags));
     WR_TRY(redis_connect(&s->conn, err));
@@ -291,13 +249,7 @@ static wr_status open_sink(redis_sink *s, const wr_table_info *t, wr_connect_ctx
 
 wr_status redis_sink_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink **out, wr_err *err) {
     redis_sink *s = wr_calloc(1, sizeof *s);
-    *out = NULL;
-    *s = (redis_sink){.base = {&sink_vt}, .arena = wr_arena_new(NULL), .log = {.acct = ctx->acct}, .tz = ctx->tz};
-    wr_status status = open_sink(s, t, ctx, err);
-    if (status != WR_OK) {
-        (void)sink_close(&s->base, false, NULL);
-        return status;
-    }
-    *out = &s->base;
-    return WR_OK;
+    staged_sink_init(&s->base, &sink_vt, t, ctx);
+    s->tz = ctx->tz;
+    return staged_sink_made(&s->base, open_sink(s, t, ctx, err), out);
 }
