@@ -47,7 +47,11 @@ bool message_note_add(message_note *note, wr_str key, wr_str value, int64_t offs
     return true;
 }
 
-bool message_glance(const message_note *note, wr_decoded *out, int64_t *came_us) {
+bool message_source_glance(wr_source *base, const wr_chunk *chunk, wr_decoded *out, int64_t *came_us) {
+    const message_note *note = (const message_note *)(uintptr_t)chunk->rows_from;
+    (void)base;
+    *came_us = WR_TIME_MIN;
+    if (!chunk->len) return true;
     out->n_records += note->records.n;
     if (note->records.n && note->timestamps_ms[0] > 0) *came_us = note->timestamps_ms[0] * 1000;
     return true;
@@ -250,6 +254,11 @@ void message_beside(const message_note *note, uint64_t i, wr_str *raw, wr_str *k
     if (note->ids && note->ids[i].ptr) wr_sbuf_addz(context, ",\"message_id\":"), wr_sbuf_add_json(context, note->ids[i]);
     if (note->topics && note->topics[i].ptr) wr_sbuf_addz(context, ",\"subject\":"), wr_sbuf_add_json(context, note->topics[i]);
     if (note->header_from) message_put_headers(note->header_names + note->header_from[i], note->header_values + note->header_from[i], note->header_from[i + 1] - note->header_from[i], context);
+}
+
+void message_source_beside(wr_source *base, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *raw, wr_str *key, wr_sbuf *context) {
+    (void)base;
+    message_beside((const message_note *)(uintptr_t)chunk->rows_from, bad->line, raw, key, context);
 }
 
 /* A text of the context, copied; ptr NULL: it is not there. */

@@ -23,7 +23,6 @@ typedef struct message_note {
     wr_str    *header_names, *header_values;
 } message_note;
 void message_note_open(message_note *note, wr_mem *mem, size_t key_bytes, size_t value_bytes, bool headers);
-bool message_glance(const message_note *note, wr_decoded *out, int64_t *came_us); /* wr_source_vt.glance */
 /* False: no room. Headers are added for the message just noted, in order. */
 bool message_note_add(message_note *note, wr_str key, wr_str value, int64_t offset, int64_t timestamp_ms);
 void message_note_header(message_note *note, wr_str name, wr_str value); /* copied */
@@ -45,7 +44,10 @@ bool      message_reader_wants(const message_reader *r, const char *key); /* is 
 /* Decodes the note's messages; the batches that it adds to out have all columns of the table. Bad records get the message's offset. */
 void message_decode(const message_reader *r, uint32_t worker, const message_note *note, wr_decoded *out);
 
-/* Dead letters (wr_source_vt.beside, again): message `i` as it was; and a note with one message made of a letter. False: it is too long. note: topic, partition. */
+/* wr_source_vt.glance and beside, for chunks whose rows_from is a note. */
+bool message_source_glance(wr_source *, const wr_chunk *chunk, wr_decoded *out, int64_t *came_us);
+void message_source_beside(wr_source *, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *raw, wr_str *key, wr_sbuf *context);
+/* Dead letters: message `i` as it was; and a note with one message made of a letter. False: it is too long. note: topic, partition. */
 void message_beside(const message_note *note, uint64_t i, wr_str *raw, wr_str *key, wr_sbuf *context);
 bool message_again(message_note *note, wr_mem *mem, const wr_again *letter, bool with_key, bool headers);
 /* The context of a letter: headers in base64, every byte of them; what follows "NAME": in it (NULL: it is not there). */

@@ -466,12 +466,6 @@ static wr_status source_decode(wr_source *base, uint32_t worker, const wr_chunk 
     return WR_OK;
 }
 
-static bool source_glance(wr_source *base, const wr_chunk *chunk, wr_decoded *out, int64_t *came_us) {
-    (void)base;
-    *came_us = WR_TIME_MIN;
-    return !chunk->len || message_glance((const message_note *)(uintptr_t)chunk->rows_from, out, came_us);
-}
-
 /* ---- dead letters: a message as it was, and back ---- */
 
 static void source_beside(wr_source *base, const wr_chunk *chunk, const wr_bad_record *bad, wr_str *raw, wr_str *key, wr_sbuf *context) {
@@ -678,7 +672,7 @@ static void source_close(wr_source *base) {
 static const wr_source_vt source_vt = {
     .name = "kafka", .next = source_next, .decode = source_decode, .partitions = source_partitions, .partition_name = source_partition_name, .partition_done = source_partition_done,
     .save = source_save, .load = source_load, .until = source_until, .at_limit = source_at_limit, .lasting = source_lasting, .describe = source_describe, .progress = source_progress,
-    .bounded = source_bounded, .close = source_close, .beside = source_beside, .again = source_again, .glance = source_glance, .messages = true};
+    .bounded = source_bounded, .close = source_close, .beside = source_beside, .again = source_again, .glance = message_source_glance, .messages = true};
 
 /* ---- making one ---- */
 
