@@ -53,7 +53,6 @@ static wr_status start_thread(cdc_source *s, wr_err *err) {
     wr_sbuf_add_str(&s->now_key, wr_sbuf_str(&s->pos_key));
     s->admin.retry_us = s->repl.retry_us = s->rows.retry_us = 0; /* the thread has its own way of trying again */
     atomic_store(&s->first_lsn, s->pos.lsn);
-    if (s->loaded && s->pos.phase == CDC_CHANGES) atomic_store(&s->confirmed, s->pos.lsn);
     return s->world->vt->spawn(s->world, "postgres-cdc", cdc_reader, s, &s->thread, err);
 }
 
@@ -142,6 +141,7 @@ static wr_status source_load(wr_source *base, wr_reader *in, wr_err *err) {
     p.ranges = r;
     set_pos(s, &p);
     s->loaded = p.phase != CDC_NEW;
+    if (p.phase == CDC_CHANGES) s->lasting_lsn = p.lsn; /* confirmed when the next checkpoint lasts: until then somebody may go back to the one before */
     return WR_OK;
 }
 
