@@ -394,6 +394,13 @@ static void count_graph(wr_job *job) {
     atomic_store(&job->sources_left, job->n_sources);
 }
 
+/* Asked of every row that is sent: looked up instead of divided for. */
+static void owners_build(wr_job *job) {
+    if (job->n_workers < 2) return;
+    job->owner = wr_new_n(job->arena, uint8_t, job->n_groups);
+    for (uint32_t g = 0; g < job->n_groups; g++) job->owner[g] = (uint8_t)wr_group_worker(g, job->n_groups, job->n_workers);
+}
+
 wr_status job_build(wr_job *job, wr_err *err) {
     count_graph(job);
     job->where = wr_new_n(job->arena, int, job->n_nodes + 1);
@@ -420,6 +427,7 @@ wr_status job_build(wr_job *job, wr_err *err) {
             if (lives_on(job, job->plan->nodes.at[i], k)) WR_TRY(make_node(job, w, job->plan->nodes.at[i], err));
     }
     connect_nodes(job);
+    owners_build(job);
     skew_build(job);
     for (uint32_t k = 0; k < job->n_workers; k++) {
         make_tasks(job, &job->workers[k]);

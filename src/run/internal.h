@@ -333,6 +333,7 @@ struct wr_job {
     wr_run_opts        opts;
     wr_arena          *arena;
     uint32_t           n_workers, n_nodes, n_sources, n_edges, n_groups, batch_rows;
+    uint8_t           *owner;              /* by key group: its worker; NULL with one */
     worker            *workers;
     source            *sources;
     edge              *edges;

@@ -95,12 +95,13 @@ static void send_hashed(node *n, edge *e, wr_batch *batch) {
         send_batch(n, e, 0, keyed);
         return;
     }
-    uint32_t  live = wr_batch_live(keyed), counts[64] = {0}, n_workers = job->n_workers;
+    uint32_t  live = wr_batch_live(keyed), counts[64] = {0}, n_workers = job->n_workers, n_groups = job->n_groups;
     if (e->skews) skew_feed(e->skews[n->w->index], keyed, keyed->hash, job->plan->tz);
-    uint16_t *rows = wr_mem_alloc(keyed->mem, sizeof *rows * WR_MAX(live, 1u) * n_workers);
+    uint16_t       *rows = wr_mem_alloc(keyed->mem, sizeof *rows * WR_MAX(live, 1u) * n_workers);
+    const uint8_t  *owner = job->owner;
+    const uint64_t *hash = keyed->hash;
     for (uint32_t i = 0; i < live; i++) {
-        uint32_t row = wr_batch_row(keyed, i);
-        uint32_t to = wr_group_worker(wr_key_group(keyed->hash[row], job->n_groups), job->n_groups, n_workers);
+        uint32_t row = wr_batch_row(keyed, i), to = owner[wr_key_group(hash[row], n_groups)];
         rows[to * live + counts[to]++] = (uint16_t)row;
     }
     for (uint32_t to = 0; to < n_workers; to++) {
@@ -111,7 +112,6 @@ static void send_hashed(node *n, edge *e, wr_batch *batch) {
             continue;
         }
         wr_batch *part = wr_batch_derive(keyed, keyed->n_cols);
-        for (uint32_t c = 0; c < keyed->n_cols; c++) part->cols[c] = keyed->cols[c];
         part->sel = rows + to * live;
         part->n_sel = counts[to];
         send_batch(n, e, to, part);

@@ -1,7 +1,7 @@
 /* run/skew.c: which keys of an exchange are hot: named by value and share while the job runs.
  *
- * Idea       each sender keeps a Space-Saving sketch (state/sketch.c) per exchange by hash, fed with the first rows and then with one row in 64, at
- *            random distances so that no period of the input can hide a key or make one up. A key is named when its share of the rows is above what a
+ * Idea       each sender keeps a Space-Saving sketch (state/sketch.c) per exchange by hash, fed with the first rows, then with one row in 64 and after a million with one
+ *            in 256 (and as few samples are kept, so that it follows the same last rows), at random distances so that no period of the input can hide a key or make one up. A key is named when its share of the rows is above what a
  *            worker would get of an even distribution: only such a key can make one worker the slow one. How fast operators are does
  *            not enter, so a slow operator is never called skew. Where rows are combined before the exchange, the rows before count.
  * Names      the text of a key is made from a row at hand when its counter has shown that it is frequent; for a join with what a SPLIT hint would say.
@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include <stdio.h>
 
-enum { GAP = 64, ALL_ROWS = 4096, HALVE_AT = 1 << 16, SAMPLES_MIN = 1000, TEXT_MIN = 8, REPORTED = 16, NAMED_MAX = 8, KEY_TEXT = 96 };
+enum { GAP = 64, ALL_ROWS = 4096, WIDE_GAP = 256, WIDE_ROWS = 1 << 20, HALVE_AT = 1 << 16, SAMPLES_MIN = 1000, TEXT_MIN = 8, REPORTED = 16, NAMED_MAX = 8, KEY_TEXT = 96 };
 
 struct skew {
     const wr_schema *schema;
@@ -58,14 +58,16 @@ static void key_values(const skew *k, const wr_batch *batch, uint32_t row, const
 
 void skew_feed(skew *k, const wr_batch *batch, const uint64_t *hash, const wr_tz *tz) {
     uint32_t live = wr_batch_live(batch), i = k->left;
-    for (; i < live; i += 1 + (k->rows + i < ALL_ROWS ? 0 : (uint32_t)(k->random >> 33) % (2 * GAP - 1))) {
+    bool     wide = k->rows >= WIDE_ROWS;
+    uint32_t gap = wide ? WIDE_GAP : GAP, halve_at = wide ? HALVE_AT / (WIDE_GAP / GAP) : HALVE_AT;
+    for (; i < live; i += 1 + (k->rows + i < ALL_ROWS ? 0 : (uint32_t)(k->random >> 33) % (2 * gap - 1))) {
         uint32_t row = wr_batch_row(batch, i);
         bool     fresh;
         uint32_t at = wr_sketch_add(&k->sketch, hash[row], &fresh);
         if (fresh) k->text[at][0] = k->values[at][0] = 0;
         uint64_t sure = k->sketch.count[at] - k->sketch.error[at];
         if (!k->text[at][0] && sure >= TEXT_MIN && sure * WR_SKETCH_COUNTERS >= k->sketch.total) key_text(k, batch, row, tz, k->text[at]), key_values(k, batch, row, tz, k->values[at]);
-        if (k->sketch.total >= HALVE_AT) wr_sketch_halve(&k->sketch);
+        if (k->sketch.total >= halve_at) wr_sketch_halve(&k->sketch);
         k->random = k->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's MMIX generator */
     }
     k->left = i - live;
