@@ -34,7 +34,7 @@ void       queue_push(queue *q, msg m);
 const msg *queue_peek(queue *q);           /* NULL when empty */
 void       queue_pop(queue *q);
 size_t     queue_bytes(const queue *q);
-bool       queue_full(const queue *q, size_t limit);                      /* over its own bound or the limit */
+bool       queue_full(queue *q, size_t limit);                            /* producer: over its own bound or the limit */
 void       queue_adapt(queue *q, size_t limit, int64_t since_us);         /* coordinator: the bound follows the consumer's rate since the last call */
 uint64_t   queue_taken(const queue *q);                                   /* bytes, since the start */
 double     queue_fill(const queue *q, size_t limit);                      /* 1: full */

@@ -13,7 +13,7 @@ wr_status node_out_emit(wr_out *out, wr_batch *batch, wr_err *err) { return node
 
 static bool edge_full(const edge *e, uint32_t from, const wr_job *job) {
     for (uint32_t to = 0; to < job->n_workers; to++) {
-        const queue *q = e->queues[from * job->n_workers + to];
+        queue *q = e->queues[from * job->n_workers + to];
         if (q && queue_full(q, atomic_load_explicit(&job->queue_limit, memory_order_relaxed))) return true;
     }
     return false;

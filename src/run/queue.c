@@ -5,8 +5,8 @@
  *
  * Idea       the producer fills a segment and publishes the count with a release store; the consumer reads it with acquire. A new segment
  *            is linked when one is full, so a push never fails; the byte bound is kept by whoever pushes (node_full).
- * Invariant  each message is popped once, in push order; bytes == sum over messages between push and pop.
- * Thread     push: the producing worker; peek, pop: the consuming worker; bytes: both.                                        */
+ * Invariant  each message is popped once, in push order; pushed - taken == sum over messages between push and pop. Each side writes its own line only.
+ * Thread     push, full: the producing worker; peek, pop: the consuming worker; bytes: any.                                        */
 #include "run/internal.h"
 
 enum { SEGMENT = 62, DRAIN_US = 200000, BOUND_MIN = 64 << 10 };
@@ -17,17 +17,21 @@ typedef struct segment {
 } segment;
 
 struct queue {
-    wr_account *acct;
+    wr_account *acct;                       /* this line: the coordinator, now and then */
+    uint64_t taken_before;                  /* at the last queue_adapt */
+    _Atomic size_t bound;
     _Alignas(64) segment *tail;             /* producer */
     uint32_t tail_n;
+    _Atomic uint64_t pushed;                /* bytes so far */
+    uint64_t seen;                          /* of `taken`, when there seemed to be no room: until then the consumer's line is not read */
+    _Atomic uint64_t barrier;               /* epoch of the last one pushed */
     _Alignas(64) segment *head;             /* consumer */
     uint32_t head_n;
-    _Atomic uint64_t taken;                 /* bytes popped so far; written by the consumer only */
-    uint64_t taken_before;                  /* coordinator: at the last queue_adapt */
-    _Atomic size_t bound;
-    _Atomic uint64_t barrier;               /* epoch of the last one pushed; written by the producer only */
-    _Alignas(64) _Atomic size_t bytes;
+    _Atomic uint64_t taken;                 /* bytes popped so far */
 };
+
+/* Written by one side only: no locked instruction. */
+static void add(_Atomic uint64_t *sum, size_t bytes) { atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + bytes, memory_order_release); }
 
 static segment *segment_new(void) {
     segment *s = wr_calloc(1, sizeof *s);
@@ -61,7 +65,7 @@ void queue_push(queue *q, msg m) {
         q->tail_n = 0;
     }
     if (m.bytes) {
-        atomic_fetch_add_explicit(&q->bytes, m.bytes, memory_order_relaxed);
+        add(&q->pushed, m.bytes); /* before the message can be seen: taken is never ahead of it */
         wr_account_add(q->acct, (int64_t)m.bytes);
     }
     q->tail->at[q->tail_n++] = m;
@@ -83,9 +87,8 @@ const msg *queue_peek(queue *q) {
 void queue_pop(queue *q) {
     size_t bytes = q->head->at[q->head_n].bytes;
     if (bytes) {
-        atomic_fetch_sub_explicit(&q->bytes, bytes, memory_order_relaxed);
         wr_account_add(q->acct, -(int64_t)bytes);
-        atomic_store_explicit(&q->taken, atomic_load_explicit(&q->taken, memory_order_relaxed) + bytes, memory_order_relaxed);
+        add(&q->taken, bytes);
     }
     q->head_n++;
 }
@@ -104,11 +107,17 @@ void queue_each(queue *q, uint64_t epoch, void (*visit)(void *arg, const msg *m)
     }
 }
 
-size_t queue_bytes(const queue *q) { return atomic_load_explicit(&((queue *)(uintptr_t)q)->bytes, memory_order_relaxed); }
+size_t queue_bytes(const queue *const_q) {
+    queue   *q = (queue *)(uintptr_t)const_q;
+    uint64_t taken = atomic_load_explicit(&q->taken, memory_order_acquire); /* first: what was taken had been pushed */
+    return atomic_load_explicit(&q->pushed, memory_order_relaxed) - taken;
+}
 
-bool queue_full(const queue *q, size_t limit) {
-    size_t bound = atomic_load_explicit(&((queue *)(uintptr_t)q)->bound, memory_order_relaxed);
-    return queue_bytes(q) > WR_MIN(bound, limit);
+bool queue_full(queue *q, size_t limit) {
+    size_t bound = atomic_load_explicit(&q->bound, memory_order_relaxed), most = WR_MIN(bound, limit);
+    if (atomic_load_explicit(&q->pushed, memory_order_relaxed) - q->seen <= most) return false;
+    q->seen = atomic_load_explicit(&q->taken, memory_order_acquire);
+    return atomic_load_explicit(&q->pushed, memory_order_relaxed) - q->seen > most;
 }
 
 uint64_t queue_taken(const queue *q) { return atomic_load_explicit(&((queue *)(uintptr_t)q)->taken, memory_order_relaxed); }
