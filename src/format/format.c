@@ -215,8 +215,11 @@ void wr_decoded_push(wr_decoded *out, wr_batch *batch) { wr_arr_push(&out->batch
 
 wr_batch *wr_rows_open(const wr_schema *schema, const uint8_t *needed, uint32_t capacity, bool kinds) {
     size_t hint = 256 + (kinds ? capacity : 0);
-    for (uint32_t i = 0; i < schema->n; i++)
-        if (!needed || needed[i]) hint += wr_storage_size(wr_type_storage(schema->fields[i].type)) * (capacity + 16) * 2 + 128;
+    for (uint32_t i = 0; i < schema->n; i++) {
+        wr_storage s = wr_type_storage(schema->fields[i].type);
+        bool       grows = s == WR_S_STR || wr_type_is_nested(schema->fields[i].type); /* texts and elements stand behind */
+        if (!needed || needed[i]) hint += wr_storage_size(s) * (capacity + 16) * (grows ? 2 : 1) + capacity / 8 + 192;
+    }
     wr_batch *batch = wr_batch_new(schema->n, WR_MIN(hint, (size_t)1 << 20));
     for (uint32_t i = 0; i < schema->n; i++) {
         if (!needed || needed[i]) wr_vec_init(&batch->cols[i], schema->fields[i].type, capacity, false, batch->mem);

@@ -128,7 +128,7 @@ wr_status budget_start(wr_job *job, wr_err *err) {
         atomic_store(&b->version, 1);
     }
     if (b->of_process) {
-        wr_mem_pool_trim((size_t)WR_MAX(b->limit / 24, (int64_t)POOL_BYTES_MIN));
+        wr_mem_pool_trim((size_t)WR_MAX((b->limit - 2 * (int64_t)PROCESS_BYTES) / 12, (int64_t)POOL_BYTES_MIN));
         b->base = WR_MAX(wr_rss_bytes() - heap.dirty - held(job), (int64_t)0) + BASE_SLACK;
         atomic_store(&b->rss, wr_rss_bytes());
     }

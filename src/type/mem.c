@@ -3,7 +3,7 @@
  * Idea       the wr_mem struct sits at the start of its first chunk. Chunks are powers of two from 1 KiB to 1 MiB; freed ones go to a
  *            small shared pool: per size a few slots that hold one chunk each, taken with an exchange and given back with a
  *            compare-exchange, so there is neither a lock nor an ABA problem. Each thread begins to look at slots of its own, and a chunk goes back to those of
- *            the thread that took it last, whoever frees it: so threads seldom write to the same lines, and a chunk stays near its core. The pool never holds more than about 20 MiB, less under a
+ *            the thread that took it last, whoever frees it: so threads seldom write to the same lines, and a chunk stays near its core. The pool never holds more than about 24 MiB, less under a
  *            small memory budget (wr_mem_pool_trim).
  * Invariant  after the last unref nothing reads the memory; in debug builds it is filled with 0xDD, and under the address
  *            sanitizer the pool is off, so that a use after the last unref is reported where it happens.
@@ -11,7 +11,7 @@
 #include "type/batch.h"
 
 enum { CLASS_MIN_LOG2 = 10, CLASS_MAX_LOG2 = 20, N_CLASSES = CLASS_MAX_LOG2 - CLASS_MIN_LOG2 + 1, SLOTS_MAX = 64, KEEP_INLINE = 4 };
-enum { POOL_BYTES_PER_CLASS = 2 << 20 };
+enum { POOL_BYTES_PER_CLASS = 4 << 20 };
 
 #if defined(__SANITIZE_ADDRESS__)
 #define POOLED 0
@@ -71,8 +71,15 @@ static int first_slot(uint8_t home, int n) {
 }
 #endif
 
+/* Small classes have their slots and no more: what they leave of an even share belongs to the large ones. */
 void wr_mem_pool_trim(size_t most_bytes) {
-    size_t each = most_bytes / N_CLASSES;
+    size_t each = 0, left = most_bytes;
+    for (int class = 0; class < N_CLASSES; class++) {
+        size_t all = (size_t)SLOTS_MAX << (class + CLASS_MIN_LOG2);
+        each = left / (size_t)(N_CLASSES - class);
+        if (each <= all) break;
+        left -= all;
+    }
     atomic_store_explicit(&pool_class_bytes, (int)WR_MIN(each, (size_t)POOL_BYTES_PER_CLASS), memory_order_relaxed);
     for (int class = 0; class < N_CLASSES; class++)
         for (int i = 0; i < SLOTS_MAX; i++) wr_free(atomic_exchange_explicit(&pool[class][i], NULL, memory_order_acquire));
