@@ -117,21 +117,37 @@ bool wr_size_of_source(const struct wr_pnode *node, wr_size_load *load, bool *ra
     return true;
 }
 
+/* How long a node remembers a row of its input; -1: for ever. */
+static double remembered_us(const wr_pnode *n) {
+    if (n->bill.bound == WR_BOUND_KEYS || n->bill.bound == WR_BOUND_NOTHING) return -1;
+    if (n->bill.bound != WR_BOUND_TIME || n->kind == WR_P_LOCAL_AGG) return 0; /* what is combined before an exchange goes on with each batch */
+    if (n->kind != WR_P_INTERVAL_JOIN) return n->bill.retention_us;
+    return (double)WR_MAX(WR_MAX(n->interval_join.upper_us, -n->interval_join.lower_us), 0) + WR_MAX(n->bill.in[0].delay_us, n->bill.in[1].delay_us);
+}
+
+/* Rows of the same windows that its input made: it remembers them while that does, and not after it. */
+static bool of_the_same_windows(const wr_pnode *n) {
+    return n->kind == WR_P_WINDOW_JOIN || (n->kind == WR_P_WINDOW_AGG && n->window_agg.input_is_windowed) || (n->kind == WR_P_TOP_N && n->top_n.window_end >= 0);
+}
+
 double wr_size_needed_us(const struct wr_job_plan *job, const struct wr_pnode *source, const struct wr_pnode **by) {
-    bool  *behind = wr_calloc(job->nodes.n + 1, sizeof *behind); /* inputs come first in the plan */
+    typedef struct reach { bool behind; double us; } reach; /* us: on the longest way from the source up to the node's output */
+    reach *of = wr_calloc(job->nodes.n + 1, sizeof *of);    /* inputs come first in the plan */
     double most = 0;
     *by = NULL;
-    behind[source->index] = true;
+    of[source->index].behind = true;
     for (uint32_t i = source->index + 1; i < job->nodes.n && most >= 0; i++) {
         const wr_pnode *n = job->nodes.at[i];
-        for (uint32_t k = 0; k < n->n_inputs; k++) behind[i] |= behind[n->inputs[k].node->index];
-        for (uint32_t k = 0; k < n->n_union; k++) behind[i] |= behind[n->union_inputs[k].node->index];
-        if (!behind[i] || n->kind == WR_P_SINK || n->kind == WR_P_VIEW) continue;
-        bool   for_ever = n->bill.bound == WR_BOUND_KEYS || n->bill.bound == WR_BOUND_NOTHING, by_time = n->bill.bound == WR_BOUND_TIME;
-        double us = for_ever ? -1 : by_time ? n->bill.retention_us : 0;
-        if (us < 0 || us > most) most = us, *by = n;
+        for (uint32_t k = 0; k < n->n_inputs + n->n_union; k++) {
+            const reach *in = &of[k < n->n_inputs ? n->inputs[k].node->index : n->union_inputs[k - n->n_inputs].node->index];
+            if (in->behind) of[i].behind = true, of[i].us = WR_MAX(of[i].us, in->us);
+        }
+        if (!of[i].behind || n->kind == WR_P_SINK || n->kind == WR_P_VIEW) continue;
+        double own = remembered_us(n);
+        of[i].us = of_the_same_windows(n) ? WR_MAX(of[i].us, own) : of[i].us + own;
+        if (own < 0 || of[i].us > most) most = own < 0 ? -1 : of[i].us, *by = n;
     }
-    wr_free(behind);
+    wr_free(of);
     return most;
 }
 

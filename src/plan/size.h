@@ -42,8 +42,9 @@ typedef struct wr_size {
 } wr_size;
 /* Fills rate and row bytes of a queue that a job reads (kafka, upsert-kafka, log ...) from its options, else from its columns; false: the node is no such source. */
 bool wr_size_of_source(const struct wr_pnode *node, wr_size_load *load, bool *rate_declared, bool *bytes_declared);
-/* How far back the log has to reach, so that the state of what stands behind this source can be built anew from it (a backfill, an upgrade that rebuilds, an audit): the longest that a row of it
- * is remembered. *by: the operator. 0: nothing is; -1: something for ever, as long as its keys are. */
+/* How far back the log has to reach, so that the state of what stands behind this source can be built anew from it (a backfill, an upgrade that rebuilds, an audit): along the longest way
+ * from it, what the operators on it remember, one after the other (a window over what a join made of a row that waited for its partner). *by: the last one that adds to it. 0: nothing is remembered;
+ * -1: something for ever, as long as its keys are. */
 double wr_size_needed_us(const struct wr_job_plan *job, const struct wr_pnode *source, const struct wr_pnode **by);
 /* What the table says its log keeps ('log.retention', else 'contract.retention': *key); -1: it does not. */
 double wr_size_kept_us(const struct wr_pnode *source, const char **key);
