@@ -205,9 +205,10 @@ typedef struct source {
     bool            values_done;
     int64_t         last_chunk_us;         /* monotonic */
     int64_t         read_us;               /* that of the newest turn */
-    uint64_t        behind;                /* the next four: pace.c */
-    int64_t         lag_us, paced_us;
+    uint64_t        behind;                /* the next five: pace.c */
+    int64_t         lag_us;
     bool            catching_up;
+    struct { bool looked; int64_t look_us; uint64_t bytes, rows; uint32_t uncounted; } paced; /* bytes, rows: of published turns, for rows of a byte; uncounted: turns out of which nobody knows how many rows they hold */
     int64_t         start_us;              /* rows earlier than that are left out (pace.c) */
     shedding        shed;
     const wr_source_range *range;          /* of wr_run_opts.watch; NULL: everything is read */
@@ -227,6 +228,9 @@ typedef struct turn {
     bool     final;                        /* source ends with it */
     shed_what shed;                        /* its rows go no further, or some do not */
     uint64_t n_shed;
+    bool     uncounted;                    /* the next three: pace.c */
+    uint64_t paced_bytes;
+    double   paced_rows;                   /* paid for when it was handed out */
     uint32_t again;                        /* it is the letter of that index + 1 in the request, and no input */
     wr_decoded decoded;
     WR_ARR(turn_batch) batches;
@@ -462,8 +466,8 @@ wr_status pace_open(wr_job *job, wr_err *err);
 void      pace_look(wr_job *job, source *s);                                     /* is it behind? */
 bool      pace_holds(wr_job *job, source *s, int64_t now_us);                    /* it may not read now */
 bool      pace_slows(wr_job *job, source *s);                                    /* it reads more slowly than it could */
-void      pace_bytes(wr_job *job, source *s, uint64_t n);                        /* what it has read */
-void      pace_rows(wr_job *job, source *s, uint64_t n);
+void      pace_read(wr_job *job, source *s, turn *t);                               /* a chunk was handed out */
+void      pace_rows(wr_job *job, source *s, turn *t, uint64_t n_rows);               /* it had so many rows */
 /* ---- shed.c ---- */
 void      shed_open(wr_job *job, source *s, const wr_options *options, const wr_connector *c);
 shed_what shed_judge(wr_job *job, source *s, const turn *t);

@@ -4,8 +4,9 @@
  *            and are late for nobody, as if they were not in the input. Changelogs are read whole, since their later rows build on the earlier ones.
  *            The start is part of a source's state: a restored job keeps it, and one that is asked for another is refused.
  * Pace       while a source is behind (bytes or messages it has not read, and event time further behind the clock than scan.catch-up.lag) it reads at most at the
- *            rate given; all sources of a job share it. What was read is paid for afterwards in time: the next turn waits. A source that is not
- *            behind waits for nothing, so that live rows are not delayed.
+ *            rate given; all sources of a job share it. What was read is paid for in time when it is handed out: the next turn waits. How many rows a chunk
+ *            holds is known once it is decoded, so until then it pays for as many as chunks of its size had before, and the first one holds back those
+ *            after it. A source that is not behind waits for nothing, so that live rows are not delayed.
  * Thread     the turn lock.                                                                                                       */
 #include "run/internal.h"
 #include <stdio.h>
@@ -102,9 +103,10 @@ static void measure(wr_job *job, source *s) {
 void pace_look(wr_job *job, source *s) {
     enum { LOOK_US = 100000 };
     int64_t now = wr_mono_us(job->opts.world);
-    if (!s->src || now < s->paced_us) return;
-    s->paced_us = now + LOOK_US;
+    if (!s->src || (s->paced.looked && now < s->paced.look_us)) return;
+    s->paced.look_us = now + LOOK_US;
     measure(job, s);
+    s->paced.looked = s->lag_us || !s->p->source.rowtime; /* until the first row is published nobody knows how old it is */
 }
 
 static bool is_limited(const wr_job *job) { return (job->pace.bytes_per_s || job->pace.rows_per_s) && !job->opts.simulate; }
@@ -116,19 +118,28 @@ bool pace_slows(wr_job *job, source *s) {
 }
 
 bool pace_holds(wr_job *job, source *s, int64_t now_us) {
-    return now_us < job->pace.ready_us && pace_slows(job, s);
+    return (now_us < job->pace.ready_us || s->paced.uncounted) && pace_slows(job, s);
 }
 
-static void pay(wr_job *job, source *s, uint64_t n, int64_t per_s) {
-    if (!n || !per_s || !s->src) return;
-    pace_look(job, s);
-    if (!s->catching_up) return;
-    int64_t now = wr_mono_us(job->opts.world);
-    job->pace.ready_us = WR_MAX(job->pace.ready_us, now) + (int64_t)((double)n * 1e6 / (double)per_s);
+static void pay(wr_job *job, double n, int64_t per_s) {
+    job->pace.ready_us = WR_MAX(job->pace.ready_us, wr_mono_us(job->opts.world)) + (int64_t)(n * 1e6 / (double)per_s);
 }
-void pace_bytes(wr_job *job, source *s, uint64_t n) {
-    if (is_limited(job)) pay(job, s, n, job->pace.bytes_per_s);
+
+void pace_read(wr_job *job, source *s, turn *t) {
+    t->paced_bytes = 0, t->paced_rows = 0, t->uncounted = false;
+    if (!pace_slows(job, s)) return;
+    if (job->pace.bytes_per_s) pay(job, (double)t->chunk.len, job->pace.bytes_per_s);
+    if (!job->pace.rows_per_s) return;
+    t->paced_bytes = t->chunk.len;
+    t->uncounted = !t->paced_bytes || !s->paced.rows;
+    if (t->uncounted) s->paced.uncounted++;
+    else pay(job, t->paced_rows = (double)t->paced_bytes * (double)s->paced.rows / (double)s->paced.bytes, job->pace.rows_per_s);
 }
-void pace_rows(wr_job *job, source *s, uint64_t n) {
-    if (is_limited(job)) pay(job, s, n, job->pace.rows_per_s);
+
+void pace_rows(wr_job *job, source *s, turn *t, uint64_t n_rows) {
+    if (!t->uncounted && !t->paced_bytes) return;
+    if (t->uncounted) s->paced.uncounted--;
+    if (pace_slows(job, s) || !t->uncounted) pay(job, (double)n_rows - t->paced_rows, job->pace.rows_per_s);
+    s->paced.bytes += t->paced_bytes, s->paced.rows += n_rows;
+    t->paced_bytes = 0, t->uncounted = false;
 }

@@ -237,7 +237,7 @@ static wr_status read_next(wr_job *job, source *s, turn *t, bool *got, wr_err *e
         state = WR_NEXT_END;
         t->chunk = (wr_chunk){.partition = UINT32_MAX};
     }
-    if (state == WR_NEXT_CHUNK) pace_bytes(job, s, t->chunk.len), t->shed = shed_judge(job, s, t);
+    if (state == WR_NEXT_CHUNK) pace_read(job, s, t), t->shed = shed_judge(job, s, t);
     if (state == WR_NEXT_END) t->final = s->ended = true;
     s->retry_at_us = state == WR_NEXT_WAIT ? wr_mono_us(job->opts.world) + WR_MAX(retry_us, (int64_t)500) : 0; /* woken before an earlier wait was over: there may be more */
     s->waiting = state == WR_NEXT_WAIT;
@@ -764,7 +764,6 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
     part_state *part = part_of(s, t->chunk.partition);
     part->lines += d->n_lines;
     part->rows += d->n_rows;
-    pace_rows(job, s, d->n_rows);
     s->n_rows += d->n_rows;
     if (d->n_rows || t->n_shed) {
         part->active_us = wr_wall_us(job->opts.world);
@@ -774,6 +773,7 @@ static wr_status publish_rows(worker *w, source *s, turn *t, wr_ledger *ledger, 
     }
     uint64_t before = 0;
     for (uint32_t i = 0; i < t->batches.n; before += t->batches.at[i++].batch->n_rows) WR_TRY(walk_rows(job, s, t, before, ledger, w->nodes[s->p->index].detail, part, &t->batches.at[i], err));
+    pace_rows(job, s, t, d->n_rows);
     if (t->chunk.last) part->done = true;
     return WR_OK;
 }
