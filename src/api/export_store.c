@@ -68,8 +68,10 @@ static wr_str format_of(const wr_table *t) { return wr_str_trim(value_option(t, 
 static bool   is_avro(const wr_table *t) { return wr_str_eq(format_of(t), WR_STR("avro-confluent")); }
 static wr_str registry_of(const wr_table *t) { return wr_str_trim(value_option(t, "avro-confluent.url", "value.avro-confluent.url")); }
 
+static const char *store_name(wr_store store) { return store == WR_STORE_DRUID ? "Druid" : "Pinot"; }
+
 static void check_column(wr_store store, const wr_table *t, const wr_column *c, wr_diags *d) {
-    const char *name = store == WR_STORE_DRUID ? "Druid" : "Pinot";
+    const char *name = store_name(store);
     bool        avro = is_avro(t), array = c->type.id == WR_T_ARRAY && store == WR_STORE_PINOT && pinot_type(c->type.kids[0], avro);
     if (!array && !(store == WR_STORE_DRUID ? druid_type(c->type, avro) : pinot_type(c->type, avro))) {
         wr_diags_add(d, WR_SEV_ERROR, "WR481", c->at, "column '%.*s' has a type that %s does not keep%s", WR_FMT(c->name), name, avro ? " as Avro writes it" : "");
@@ -80,7 +82,7 @@ static void check_column(wr_store store, const wr_table *t, const wr_column *c, 
 }
 
 static bool check(wr_store store, const wr_table *t, int32_t time, wr_diags *d) {
-    const char *name = store == WR_STORE_DRUID ? "Druid" : "Pinot";
+    const char *name = store_name(store);
     uint32_t    errors = d->n_errors;
     wr_str      format = format_of(t), included = wr_table_option_get(t, "value.fields-include");
     if (!is_kafka(t)) {

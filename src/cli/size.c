@@ -135,7 +135,7 @@ static void put_text(const char *name, const wr_size_load *l, const wr_size *s, 
     put_line(out, "partitions"), wr_sbuf_printf(out, "%.0f, %s\n", s->partitions, wr_size_why_text(s->partitions_why));
     put_line(out, "brokers"), wr_sbuf_printf(out, "%.0f, %s\n", s->brokers, wr_size_why_text(s->brokers_why));
     put_line(out, "disk"), put_size(out, s->local_bytes), wr_sbuf_addz(out, " on the brokers, "), put_size(out, s->disk_per_broker), wr_sbuf_addz(out, " each");
-    if (s->partitions > 1) wr_sbuf_addz(out, ", "), put_size(out, s->local_bytes / s->partitions / l->replication), wr_sbuf_addz(out, " a replica of a partition");
+    if (s->partitions > 1) wr_sbuf_addz(out, ", "), put_size(out, s->disk_per_replica), wr_sbuf_addz(out, " a replica of a partition");
     if (s->remote_bytes > 0) wr_sbuf_addz(out, "; in the object store "), put_size(out, s->remote_bytes);
     wr_sbuf_addc(out, '\n');
     put_line(out, "network of each"), put_size(out, s->net_in), wr_sbuf_addz(out, "/s in, "), put_size(out, s->net_out), wr_sbuf_printf(out, "/s out: %.2g and %.2g Gbit/s\n", s->net_in * 8 / 1e9, s->net_out * 8 / 1e9);
@@ -155,7 +155,7 @@ static void put_json(const char *name, const wr_size_load *l, const wr_size *s, 
     wr_sbuf_printf(out, ",\"rows_per_s\":%.17g,\"rate_assumed\":%s,\"row_bytes\":%.17g,\"row_estimated\":%s,\"in_bytes_per_s\":%.17g,\"partitions\":%.0f,\"partitions_why\":\"%s\",\"brokers\":%.0f,\"brokers_why\":\"%s\"", l->rows_per_s,
                    rate ? "false" : "true", l->row_bytes, row ? "false" : "true", s->in_bytes_per_s, s->partitions, wr_size_why_text(s->partitions_why), s->brokers, wr_size_why_text(s->brokers_why));
     wr_sbuf_printf(out, ",\"local_bytes\":%.0f,\"remote_bytes\":%.0f,\"disk_per_broker\":%.0f,\"disk_per_replica\":%.0f,\"net_in\":%.17g,\"net_out\":%.17g,\"cross_zone_bytes_a_month\":%.0f,\"cache_bytes\":%.0f", s->local_bytes, s->remote_bytes,
-                   s->disk_per_broker, s->local_bytes / s->partitions / l->replication, s->net_in, s->net_out, s->cross_zone_bytes, s->cache_bytes);
+                   s->disk_per_broker, s->disk_per_replica, s->net_in, s->net_out, s->cross_zone_bytes, s->cache_bytes);
     wr_sbuf_printf(out, ",\"replay\":{\"bytes\":%.0f,\"rows_per_s\":%.17g,\"bound\":\"%s\",\"us\":%.0f,\"catch_up_us\":%.0f,\"kept\":%s}", s->replay_bytes, s->replay_rows_per_s, wr_size_why_text(s->replay_why), s->replay_us,
                    s->catch_up_us, s->replay_kept ? "true" : "false");
     if (p) wr_sbuf_printf(out, ",\"money\":{\"currency\":\"%s\",\"disk\":%.4f,\"object\":%.4f,\"cross_zone\":%.4f}", p->currency, s->disk_money, s->object_money, s->cross_zone_money);

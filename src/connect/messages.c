@@ -308,8 +308,10 @@ bool message_columns_split(message_columns *out, const wr_table_info *t, wr_aren
     return true;
 }
 
-wr_batch *message_stored_batch(const message_columns *c, const wr_batch *batch) {
+wr_status message_write(const message_columns *c, wr_record_writer *writer, const wr_batch *batch, wr_record_put put, void *self, wr_err *err) {
     wr_batch *stored = wr_batch_derive((wr_batch *)(uintptr_t)batch, c->stored.n);
     for (uint32_t i = 0; i < c->stored.n; i++) stored->cols[i] = batch->cols[c->columns[i]];
-    return stored;
+    wr_status status = wr_record_writer_write(writer, stored, put, self, err);
+    wr_batch_unref(stored);
+    return status;
 }

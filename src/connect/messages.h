@@ -63,4 +63,5 @@ typedef struct message_columns {
 } message_columns;
 /* Diagnostics and false: metadata that cannot be written. */
 bool message_columns_split(message_columns *out, const wr_table_info *t, wr_arena *arena, wr_diags *diags);
-wr_batch *message_stored_batch(const message_columns *c, const wr_batch *batch); /* the record's columns; give it back */
+/* The record's columns of all live rows to `put`. */
+wr_status message_write(const message_columns *c, wr_record_writer *writer, const wr_batch *batch, wr_record_put put, void *self, wr_err *err);

@@ -20,7 +20,7 @@ enum { SCRATCH_ROWS = 512 };
 typedef struct sqlite_sink {
     staged_sink      base;           /* its log: encoded rows */
     db_columns       columns;
-    wr_str           name, job;      /* the sink's and the job's, in weir_epoch */
+    wr_str           job;            /* in weir_epoch, beside base.table */
     char            *path, *table;
     int64_t          busy_ms;
     sqlite3         *db;
@@ -39,7 +39,7 @@ WR_COLD static wr_status fail_sqlite(sqlite_sink *s, int code, const char *what,
     const char *state = kind == SQLITE_FULL ? "53100" : kind == SQLITE_BUSY || kind == SQLITE_LOCKED ? "55P03" : kind == SQLITE_CONSTRAINT ? "23000" : "58030";
     wr_status   status = wr_fail(err, WR_IO, state, "cannot %s in the SQLite database '%s': %s", what, s->path, s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(code));
     if (!err) return status;
-    wr_err_detail(err, "it is the output of the table '%.*s'", WR_FMT(s->name));
+    wr_err_detail(err, "it is the output of the table '%.*s'", WR_FMT(s->base.table));
     switch (kind) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -186,7 +186,7 @@ static wr_status refused_statement(sqlite_sink *s, const char *sql, sqlite3_stmt
     int code = sqlite3_prepare_v2(s->db, sql, -1, st, NULL);
     if (code != SQLITE_OK) return fail_sqlite(s, code, "use weir_refused", err);
     sqlite3_bind_text(*st, 1, s->job.ptr, (int)s->job.len, SQLITE_STATIC);
-    sqlite3_bind_text(*st, 2, s->name.ptr, (int)s->name.len, SQLITE_STATIC);
+    sqlite3_bind_text(*st, 2, s->base.table.ptr, (int)s->base.table.len, SQLITE_STATIC);
     return WR_OK;
 }
 
@@ -288,7 +288,7 @@ static wr_status apply_one(sqlite_sink *s, uint8_t kind, uint32_t row, uint64_t 
     bool          adds = wr_kind_adds(kind);
     sqlite3_stmt *st = adds ? s->put : s->del;
     int           code = SQLITE_OK;
-    if (!st) return wr_fail(err, WR_UNSUPPORTED, "0A000", "the table '%.*s' has no PRIMARY KEY, and a row is to be deleted from it", WR_FMT(s->name));
+    if (!st) return wr_fail(err, WR_UNSUPPORTED, "0A000", "the table '%.*s' has no PRIMARY KEY, and a row is to be deleted from it", WR_FMT(s->base.table));
     uint32_t n = adds ? s->columns.schema->n : s->columns.n_key;
     for (uint32_t i = 0; i < n && code == SQLITE_OK; i++) code = sqlite_bind(st, (int)i + 1, &s->scratch->cols[adds ? i : s->columns.key[i]], row, &s->text);
     if (code == SQLITE_OK) code = sqlite3_step(st);
@@ -305,7 +305,7 @@ static wr_status apply_log(sqlite_sink *s, wr_str log, wr_err *err) {
         uint8_t  kind = wr_get_u8(&in);
         wr_str   bytes = wr_get_bytes(&in);
         uint32_t row;
-        if (in.bad || !decode_row(s, bytes, &row)) return wr_fail(err, WR_CORRUPT, "XX001", "the staged rows of the table '%.*s' are damaged", WR_FMT(s->name));
+        if (in.bad || !decode_row(s, bytes, &row)) return staged_damaged(&s->base, err);
         WR_TRY(apply_one(s, kind, row, index, err));
     }
     return WR_OK;
@@ -318,7 +318,7 @@ static wr_status stored_epoch(sqlite_sink *s, uint64_t *epoch, wr_err *err) {
     int code = sqlite3_prepare_v2(s->db, "SELECT epoch FROM weir_epoch WHERE job = ?1 AND sink = ?2", -1, &st, NULL);
     if (code != SQLITE_OK) return fail_sqlite(s, code, "read weir_epoch", err);
     sqlite3_bind_text(st, 1, s->job.ptr, (int)s->job.len, SQLITE_STATIC);
-    sqlite3_bind_text(st, 2, s->name.ptr, (int)s->name.len, SQLITE_STATIC);
+    sqlite3_bind_text(st, 2, s->base.table.ptr, (int)s->base.table.len, SQLITE_STATIC);
     code = sqlite3_step(st);
     if (code == SQLITE_ROW) *epoch = (uint64_t)sqlite3_column_int64(st, 0);
     sqlite3_finalize(st);
@@ -330,7 +330,7 @@ static wr_status store_epoch(sqlite_sink *s, uint64_t epoch, wr_err *err) {
     int code = sqlite3_prepare_v2(s->db, "INSERT INTO weir_epoch (job, sink, epoch) VALUES (?1, ?2, ?3) ON CONFLICT (job, sink) DO UPDATE SET epoch = excluded.epoch", -1, &st, NULL);
     if (code != SQLITE_OK) return fail_sqlite(s, code, "write weir_epoch", err);
     sqlite3_bind_text(st, 1, s->job.ptr, (int)s->job.len, SQLITE_STATIC);
-    sqlite3_bind_text(st, 2, s->name.ptr, (int)s->name.len, SQLITE_STATIC);
+    sqlite3_bind_text(st, 2, s->base.table.ptr, (int)s->base.table.len, SQLITE_STATIC);
     sqlite3_bind_int64(st, 3, (sqlite3_int64)epoch);
     code = sqlite3_step(st);
     sqlite3_finalize(st);
@@ -373,7 +373,7 @@ static wr_status sink_look(staged_sink *base, uint64_t epoch, wr_err *err) {
     sqlite_sink *s = (sqlite_sink *)base;
     uint64_t     have;
     WR_TRY(stored_epoch(s, &have, err));
-    return have > epoch ? db_newer_epoch(wr_arena_printf(s->base.arena, "the database '%s'", s->path), s->name, have, epoch, err) : WR_OK;
+    return have > epoch ? db_newer_epoch(wr_arena_printf(s->base.arena, "the database '%s'", s->path), s->base.table, have, epoch, err) : WR_OK;
 }
 
 static void sink_free(staged_sink *base) {
@@ -424,7 +424,7 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
     *out = NULL;
     if (!wr_option_bool(&t->options, specs, "create-table", &create, ctx->diags) || !wr_option_duration(&t->options, specs, "sink.busy-timeout", &busy_us, ctx->diags)) return WR_USER;
     sqlite_sink *s = wr_calloc(1, sizeof *s);
-    *s = (sqlite_sink){.name = t->name, .job = wr_option_string(&t->options, specs, "sink.job"),
+    *s = (sqlite_sink){.job = wr_option_string(&t->options, specs, "sink.job"),
                        .busy_ms = busy_us / 1000, .refused = {.refuse = ctx->refuse, .schema = t->schema}};
     staged_sink_init(&s->base, &sink_vt, t, ctx);
     if (!table.len) table = t->name;
@@ -432,7 +432,7 @@ static wr_status sqlite_new(const wr_table_info *t, wr_connect_ctx *ctx, wr_sink
     s->table = wr_arena_strndup(s->base.arena, table.ptr, table.len);
     if (ctx->next_version) {
         s->table = wr_arena_printf(s->base.arena, "%s" NEXT_TABLE, s->table);
-        s->name = wr_str_of(wr_arena_printf(s->base.arena, "%.*s" NEXT_TABLE, WR_FMT(s->name)));
+        s->base.table = wr_str_of(wr_arena_printf(s->base.arena, "%.*s" NEXT_TABLE, WR_FMT(s->base.table)));
     }
     s->columns = db_columns_of(t, s->base.arena);
     wr_type *types = wr_new_n(s->base.arena, wr_type, t->schema->n + 1);

@@ -43,6 +43,7 @@ static void brokers(const wr_size_load *l, wr_size *s) {
     s->brokers = larger(s->brokers, ceil(WR_MAX(in, out + s->net_upload) / (l->broker_net_bytes_per_s * NET_FULL)), &s->brokers_why, WR_SIZE_NETWORK);
     if (l->brokers > 0) s->brokers = l->brokers, s->brokers_why = WR_SIZE_GIVEN;
     s->disk_per_broker = s->local_bytes / s->brokers;
+    s->disk_per_replica = s->local_bytes / s->partitions / l->replication;
     s->net_in = in / s->brokers, s->net_out = (out + s->net_upload) / s->brokers;
     s->cache_bytes = in * CACHE_S / s->brokers;
 }

@@ -29,7 +29,7 @@ typedef struct wr_size {
     double      partitions, brokers;
     wr_size_why partitions_why, brokers_why;
     double      local_bytes, remote_bytes; /* all brokers' disks with replicas; the object store, once */
-    double      disk_per_broker;
+    double      disk_per_broker, disk_per_replica; /* the latter: of one partition */
     double      net_in, net_out;           /* of one broker, bytes a second: producers and replicas in; replicas and consumers out */
     double      net_upload;                /* to the object store, all together */
     double      cross_zone_bytes;          /* a month */

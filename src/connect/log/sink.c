@@ -124,12 +124,10 @@ static wr_status submit(log_sink *s, uint32_t partition, wr_err *err) {
 static wr_status sink_write(wr_sink *base, const wr_batch *batch, wr_err *err) {
     log_sink *s = (log_sink *)base;
     if (!wr_batch_live(batch)) return WR_OK;
-    wr_batch *stored = message_stored_batch(&s->columns, batch);
     s->batch = batch;
     s->rows.n = s->records.n = 0;
     wr_sbuf_clear(&s->bytes);
-    wr_status status = wr_record_writer_write(s->writer, stored, put_record, s, err);
-    wr_batch_unref(stored);
+    wr_status status = message_write(&s->columns, s->writer, batch, put_record, s, err);
     if (s->spread == BY_KEY) s->turn++;
     for (uint32_t p = 0; p < s->n_partitions && status == WR_OK; p++) status = submit(s, p, err);
     if (status == WR_OK && s->unwritten >= FLUSH_BYTES) status = write_out(s, err);

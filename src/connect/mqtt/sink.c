@@ -98,10 +98,7 @@ static wr_status apply(mqtt_sink *s, wr_str log, wr_err *err) {
 
 static wr_status sink_put(staged_sink *base, const wr_batch *batch, wr_err *err) {
     mqtt_sink *s = (mqtt_sink *)base;
-    wr_batch  *stored = message_stored_batch(&s->columns, batch);
-    wr_status  status = wr_record_writer_write(s->writer, stored, put_record, s, err);
-    wr_batch_unref(stored);
-    return status;
+    return message_write(&s->columns, s->writer, batch, put_record, s, err);
 }
 static wr_status sink_flush(staged_sink *base, wr_str log, wr_err *err) { return apply((mqtt_sink *)base, log, err); }
 static wr_status sink_commit(staged_sink *base, uint64_t epoch, wr_str staged, wr_err *err) { return (void)epoch, apply((mqtt_sink *)base, staged, err); }

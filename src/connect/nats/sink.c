@@ -301,10 +301,7 @@ static wr_status apply(nats_sink *s, nats_batch *b, wr_err *err) {
 static wr_status sink_put(staged_sink *base, const wr_batch *batch, wr_err *err) {
     nats_sink *s = (nats_sink *)base;
     s->batch = batch;
-    wr_batch *stored = message_stored_batch(&s->columns, batch);
-    wr_status status = wr_record_writer_write(s->writer, stored, put_record, s, err);
-    wr_batch_unref(stored);
-    return status;
+    return message_write(&s->columns, s->writer, batch, put_record, s, err);
 }
 
 static wr_status sink_flush(staged_sink *base, wr_str log, wr_err *err) {

@@ -202,10 +202,7 @@ static wr_status sink_put(staged_sink *base, const wr_batch *batch, wr_err *err)
         for (uint32_t i = 0; i < wr_batch_live(batch); i++) put_columns(s, batch, wr_batch_row(batch, i));
         return WR_OK;
     }
-    wr_batch *stored = message_stored_batch(&s->columns, batch);
-    wr_status status = wr_record_writer_write(s->writer, stored, put_record, s, err);
-    wr_batch_unref(stored);
-    return status;
+    return message_write(&s->columns, s->writer, batch, put_record, s, err);
 }
 static wr_status sink_flush(staged_sink *base, wr_str log, wr_err *err) { return apply((redis_sink *)base, 0, log, err); }
 static wr_status sink_commit(staged_sink *base, uint64_t epoch, wr_str staged, wr_err *err) { return apply((redis_sink *)base, epoch, staged, err); }
